@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Condition types both kinds carry.
+const (
+	// ConditionReady is the aggregate: True exactly when every sub-condition is True.
+	ConditionReady = "Ready"
+
+	// ConditionVPAReady tells whether the VerticalPodAutoscalers stand as wanted.
+	ConditionVPAReady = "VPAReady"
+
+	// ConditionExtraConfigHealthy tells whether spec.extraConfig leaves the operator's
+	// own keys alone. It stays outside the aggregate.
+	ConditionExtraConfigHealthy = "ExtraConfigHealthy"
+)
+
+// Reasons both kinds use.
+const (
+	// ReasonAllReady is True on Ready: every sub-condition is True.
+	ReasonAllReady = "AllReady"
+
+	// ReasonNotAllReady is False on Ready: at least one sub-condition is not True.
+	ReasonNotAllReady = "NotAllReady"
+
+	// ReasonNoOwnedKeysOverridden is True on ExtraConfigHealthy.
+	ReasonNoOwnedKeysOverridden = "NoOwnedKeysOverridden"
+
+	// ReasonOwnedKeysOverridden is False on ExtraConfigHealthy: extraConfig sets a key
+	// the operator renders, and the value is honoured.
+	ReasonOwnedKeysOverridden = "OwnedKeysOverridden"
+
+	// ReasonTargetClusterUnavailable surfaces while the cluster a targetClusterRef names
+	// does not resolve.
+	ReasonTargetClusterUnavailable = "TargetClusterUnavailable"
+
+	// ReasonConfigError surfaces when a configuration cannot be rendered or written.
+	ReasonConfigError = "ConfigError"
+
+	// ReasonVPAReady is True on VPAReady: an autoscaler exists per opted-in workload.
+	ReasonVPAReady = "VPAReady"
+
+	// ReasonVPANotRequired is True on VPAReady: no workload opts in.
+	ReasonVPANotRequired = "VPANotRequired"
+
+	// ReasonVPANotInstalled surfaces when a workload opts in and the cluster does not
+	// serve the VerticalPodAutoscaler kind.
+	ReasonVPANotInstalled = "VPANotInstalled"
+
+	// ReasonVPAError surfaces when an autoscaler cannot be written or removed.
+	ReasonVPAError = "VPAError"
+
+	// ReasonCapabilityProbeFailed surfaces when asking a cluster for the optional kinds
+	// it serves fails.
+	ReasonCapabilityProbeFailed = "CapabilityProbeFailed"
+)
+
+// Event reasons both kinds use.
+const (
+	// EventExtraConfigOwnedKeyOverride (Warning): extraConfig overrides an owned key, or
+	// overrides others than before.
+	EventExtraConfigOwnedKeyOverride = "ExtraConfigOwnedKeyOverride"
+
+	// EventRemoteChildrenAbandoned (Warning): the target cluster stayed unresolvable past
+	// the window and the finalizers are released without a cleanup.
+	EventRemoteChildrenAbandoned = "RemoteChildrenAbandoned"
+)
