@@ -93,8 +93,9 @@ func (c *client) nodesReady(ctx context.Context) (bool, error) {
 }
 
 // nodeGone makes the node vanish and returns when the cluster knows: Ready is
-// Unknown and the node is tainted unreachable. The condition is written here
-// because the node controller would take its grace period of 50 s.
+// Unknown, the node is tainted unreachable and its pods are unready. Conditions are
+// written here because the node controller would first wait out its grace period of
+// 50 s, and leaves the pods of a node alone that somebody else found missing.
 func (c *client) nodeGone(ctx context.Context, name string) error {
 	path := "/api/v1/nodes/" + name
 	if err := c.label(ctx, name, `"true"`); err != nil {
@@ -102,7 +103,7 @@ func (c *client) nodeGone(ctx context.Context, name string) error {
 	}
 	unknown := []byte(`{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown",` +
 		`"message":"Kubelet stopped posting node status."}]}}`)
-	return poll(ctx, "node "+name+" unreachable", func() (bool, error) {
+	err := poll(ctx, "node "+name+" unreachable", func() (bool, error) {
 		var n node
 		if err := c.do(ctx, http.MethodGet, path, "", nil, &n); err != nil {
 			return false, err
@@ -113,6 +114,32 @@ func (c *client) nodeGone(ctx context.Context, name string) error {
 		// Again in every round: a heartbeat under way may have overwritten it.
 		return false, c.do(ctx, http.MethodPatch, path+"/status", "application/strategic-merge-patch+json", unknown, nil)
 	})
+	if err != nil {
+		return err
+	}
+	return c.podsUnready(ctx, name)
+}
+
+// podsUnready sets the pods of a node to what the node controller would: Ready is
+// False, everything else stays as the node last reported it.
+func (c *client) podsUnready(ctx context.Context, node string) error {
+	var pods struct {
+		Items []struct {
+			Metadata struct{ Name, Namespace string }
+		}
+	}
+	err := c.do(ctx, http.MethodGet, "/api/v1/pods?fieldSelector=status.phase%3DRunning,spec.nodeName%3D"+node, "", nil, &pods)
+	if err != nil {
+		return fmt.Errorf("list pods of node %s: %w", node, err)
+	}
+	unready := []byte(`{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`)
+	for _, p := range pods.Items {
+		path := "/api/v1/namespaces/" + p.Metadata.Namespace + "/pods/" + p.Metadata.Name + "/status"
+		if err := c.do(ctx, http.MethodPatch, path, "application/strategic-merge-patch+json", unready, nil); err != nil {
+			return fmt.Errorf("set pod %s unready: %w", p.Metadata.Name, err)
+		}
+	}
+	return nil
 }
 
 // nodeBack returns the node to kwok and waits until it takes pods again.
