@@ -1,0 +1,113 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/openapi"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/render"
+)
+
+// defaultConcurrency is how many objects of one wave are written at a time.
+const defaultConcurrency = 8
+
+// Options are what an Applier needs to know about its cluster.
+type Options struct {
+	// Client writes. Its reads are not used, its REST mapper is.
+	Client client.Client
+	// Reader gives live objects as unstructured with managedFields, from a cache.
+	Reader client.Reader
+	// Uncached reads past the cache where a cache miss is not absence: before the
+	// first write of an object on a target cluster, and after a lost race. Nil means
+	// Reader.
+	Uncached client.Reader
+	// OpenAPI serves the cluster's schemas (discovery client's OpenAPIV3). Nil means
+	// that the first pass after a start applies every object.
+	OpenAPI openapi.Client
+	// Concurrency is how many objects of a wave are written at a time; 0 means 8.
+	Concurrency int
+	// MemoLimit bounds the memo, in objects; 0 means 65,536 (about 20 MB).
+	MemoLimit int
+	// Now is the clock for schema refreshes; nil means time.Now.
+	Now func() time.Time
+}
+
+// Applier carries sets out on one cluster. It is safe for concurrent use by
+// different owners; one owner is applied by one caller at a time.
+type Applier struct {
+	client      client.Client
+	reader      client.Reader
+	uncached    client.Reader
+	schemas     *schemas
+	memo        *memo
+	concurrency int
+}
+
+// New returns an Applier for one cluster.
+func New(o Options) *Applier {
+	a := &Applier{
+		client: o.Client, reader: o.Reader, uncached: o.Uncached,
+		memo: newMemo(o.MemoLimit), concurrency: o.Concurrency,
+	}
+	if a.uncached == nil {
+		a.uncached = a.reader
+	}
+	if a.concurrency <= 0 {
+		a.concurrency = defaultConcurrency
+	}
+	now := o.Now
+	if now == nil {
+		now = time.Now
+	}
+	a.schemas = newSchemas(o.OpenAPI, now)
+	return a
+}
+
+// Apply plans and executes. The error is Report.Err, or the reason why there is no
+// plan.
+func (a *Applier) Apply(ctx context.Context, owner Owner, set render.Set) (Report, error) {
+	plan, err := a.Plan(ctx, owner, set)
+	if err != nil {
+		return Report{}, err
+	}
+	return a.Execute(ctx, plan)
+}
+
+// Forget drops what the memo holds for an owner that is gone.
+func (a *Applier) Forget(owner Owner) { a.memo.forget(owner) }
+
+// get reads one live object; nil if it does not exist.
+func get(ctx context.Context, r client.Reader, key render.Key) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(key.GroupVersionKind)
+	err := r.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, u)
+	if apierrors.IsNotFound(err) && causeOf(err) == CauseChanged {
+		return nil, nil //nolint:nilnil // absence is an answer here, not an error
+	}
+	if err != nil {
+		return nil, newError("read", key, err)
+	}
+	u.SetGroupVersionKind(key.GroupVersionKind)
+	return u, nil
+}
+
+// list reads the live objects of one kind in one namespace by name.
+func list(ctx context.Context, r client.Reader, gvk schema.GroupVersionKind, namespace string) (map[string]*unstructured.Unstructured, error) {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err := r.List(ctx, l, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list %s in %s: %w", gvk.Kind, namespace, err)
+	}
+	out := make(map[string]*unstructured.Unstructured, len(l.Items))
+	for i := range l.Items {
+		item := &unstructured.Unstructured{Object: l.Items[i].Object}
+		out[item.GetName()] = item
+	}
+	return out, nil
+}

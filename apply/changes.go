@@ -1,0 +1,192 @@
+package apply
+
+import (
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/c5c3/nova-operator/render"
+)
+
+// changes lists what an apply did to the fields we own or gave up: values before and
+// after at every path of our field set then and now, in path order. Both objects are
+// the API server's, so a difference is one.
+func changes(key render.Key, before, after *unstructured.Unstructured) []Change {
+	d := &differ{found: map[string]Change{}, others: others(before), secret: sensitive(key.GroupKind())}
+	for _, u := range []*unstructured.Unstructured{before, after} {
+		fields, _ := ownedFields(u)
+		d.node(nil, "", fields, before.Object, after.Object)
+	}
+	out := make([]Change, 0, len(d.found))
+	for _, path := range slices.Sorted(maps.Keys(d.found)) {
+		out = append(out, d.found[path])
+	}
+	return out
+}
+
+// others are the managers that could have written to our fields.
+func others(u *unstructured.Unstructured) []manager {
+	return slices.DeleteFunc(managers(u), func(m manager) bool { return m.name == FieldOwner })
+}
+
+type differ struct {
+	found  map[string]Change
+	others []manager
+	secret bool
+}
+
+// node compares the values under one node of fieldsV1. elements are the keys that
+// lead to it, path is the same for readers.
+func (d *differ) node(elements []string, path string, fields map[string]any, before, after any) {
+	if digestOf(before) == digestOf(after) {
+		return
+	}
+	if len(fields) == 0 {
+		if len(elements) > 0 {
+			d.add(elements, path, before, after)
+		}
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		below, _ := fields[key].(map[string]any)
+		at := append(elements[:len(elements):len(elements)], key)
+		switch kind, rest, _ := strings.Cut(key, ":"); kind {
+		case "f":
+			d.node(at, join(path, rest), below, field(before, rest), field(after, rest))
+		case "k":
+			d.node(at, path+itemLabel(rest), below, item(before, rest), item(after, rest))
+		case ".":
+			if before == nil || after == nil {
+				d.add(elements, path, presence(before), presence(after))
+			}
+		default: // a set item or an index: show the list
+			d.add(elements, path, before, after)
+		}
+	}
+	if b, a := order(before, fields), order(after, fields); len(b) == len(a) && b != a {
+		d.add(elements, path+" (order)", b, a)
+	}
+}
+
+func (d *differ) add(elements []string, path string, from, to any) {
+	if d.secret && !strings.HasPrefix(path, "metadata") || strings.Contains(path, corev1.LastAppliedConfigAnnotation) {
+		from, to = shortDigest(from), shortDigest(to)
+	}
+	c := Change{Path: path, From: from, To: to}
+	for _, m := range d.others {
+		if holds(m.fields, elements) {
+			c.Manager = m.name
+		}
+	}
+	d.found[path] = c
+}
+
+// holds says whether a field set contains a path or something below it.
+func holds(fields map[string]any, elements []string) bool {
+	for _, e := range elements {
+		below, ok := fields[e]
+		if !ok {
+			return false
+		}
+		fields, _ = below.(map[string]any)
+	}
+	return true
+}
+
+func shortDigest(v any) any {
+	if v == nil {
+		return nil
+	}
+	sum := digestOf(v)
+	return "sha256:" + hex.EncodeToString(sum[:4])
+}
+
+func presence(v any) any {
+	if v == nil {
+		return nil
+	}
+	return "present"
+}
+
+func join(path, name string) string {
+	if strings.ContainsAny(name, "./[") {
+		return path + "[" + name + "]"
+	}
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func field(v any, name string) any {
+	m, _ := v.(map[string]any)
+	return m[name]
+}
+
+// item finds the item of a list by its key in JSON; nil if there is none.
+func item(v any, key string) any {
+	items, _ := v.([]any)
+	var want map[string]any
+	if err := utiljson.Unmarshal([]byte(key), &want); err != nil {
+		return nil
+	}
+	for _, it := range items {
+		m, ok := it.(map[string]any)
+		if ok && matches(m, want) {
+			return m
+		}
+	}
+	return nil
+}
+
+func matches(m, want map[string]any) bool {
+	for k, v := range want {
+		if digestOf(m[k]) != digestOf(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// itemLabel prints the key of an item: [name=api], [containerPort=80,protocol=TCP].
+func itemLabel(key string) string {
+	var k map[string]any
+	if err := utiljson.Unmarshal([]byte(key), &k); err != nil {
+		return "[" + key + "]"
+	}
+	parts := make([]string, 0, len(k))
+	for _, name := range slices.Sorted(maps.Keys(k)) {
+		parts = append(parts, fmt.Sprintf("%s=%v", name, k[name]))
+	}
+	return "[" + strings.Join(parts, ",") + "]"
+}
+
+// order lists the keys of the owned items of a keyed list as they stand; "" for
+// anything else.
+func order(v any, fields map[string]any) string {
+	items, ok := v.([]any)
+	if !ok {
+		return ""
+	}
+	var b strings.Builder
+	for _, it := range items {
+		m, ok := it.(map[string]any)
+		if !ok {
+			return ""
+		}
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			raw, isKey := strings.CutPrefix(key, "k:")
+			var want map[string]any
+			if isKey && utiljson.Unmarshal([]byte(raw), &want) == nil && matches(m, want) {
+				b.WriteString(itemLabel(raw))
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,203 @@
+package apply
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/c5c3/nova-operator/render"
+)
+
+// Execute carries a plan out: the waves in order, then absent objects, then prune.
+// A wave that is not done (something failed, was refused, or waits) holds the waves
+// after it and the absent objects, because both may be what running workloads still
+// need; failures of the last wave do not keep absent objects. Prune runs only when
+// everything before it succeeded.
+//
+// The error is Report.Err: every object's error, joined. A stale plan is safe: each
+// write names the object it was planned against.
+func (a *Applier) Execute(ctx context.Context, plan Plan) (Report, error) {
+	return a.run(ctx, plan, false)
+}
+
+// Preview asks the API server what Execute would do: the same calls with dry run.
+// Nothing is written or memoised, and no wave is held, so one report shows every
+// refusal. What it cannot show: fields that only a takeover of legacy managers would
+// drop, and objects that need one an earlier wave creates (a namespace).
+func (a *Applier) Preview(ctx context.Context, plan Plan) (Report, error) {
+	return a.run(ctx, plan, true)
+}
+
+// run is one execution.
+type run struct {
+	*Applier
+	owner Owner
+	dry   bool
+
+	mu     sync.Mutex
+	report Report
+}
+
+// step couples a planned step with its result.
+type step struct {
+	*Step
+	res Result
+}
+
+func (a *Applier) run(ctx context.Context, plan Plan, dry bool) (Report, error) {
+	r := &run{Applier: a, owner: plan.Owner, dry: dry}
+	steps := make([]step, len(plan.Steps))
+	for i := range plan.Steps {
+		s := plan.Steps[i] // a copy: deciding again must not write to the plan
+		steps[i] = step{Step: &s, res: Result{
+			Key: s.Key, Stage: s.Stage, Action: s.Action, Prune: s.Prune, Reason: s.Reason, Live: s.Live, Err: s.Err,
+		}}
+	}
+	done, attempted := true, true // every step so far; every wave was started
+	for lo := 0; lo < len(steps); {
+		hi := lo
+		for hi < len(steps) && steps[hi].phase == steps[lo].phase && steps[hi].Stage == steps[lo].Stage {
+			hi++
+		}
+		part := steps[lo:hi]
+		switch part[0].phase {
+		case inWave:
+			attempted = attempted && done || dry
+			r.each(len(part), func(i int) { r.desired(ctx, &part[i], attempted) })
+		case inAbsent:
+			r.each(len(part), func(i int) { r.remove(ctx, &part[i], attempted) })
+		case inPrune:
+			r.each(len(part), func(i int) { r.remove(ctx, &part[i], done || dry) })
+		case inHeld:
+		}
+		for i := range part {
+			switch part[i].res.Action {
+			case ActionFailed, ActionRefused, ActionWait, ActionSkipped:
+				done = false
+			default:
+			}
+		}
+		lo = hi
+	}
+	r.report.Results = make([]Result, len(steps))
+	for i := range steps {
+		r.report.Results[i] = steps[i].res
+		r.report.Counts.add(steps[i].res.Action)
+	}
+	return r.report, r.report.Err()
+}
+
+// desired carries out the step of a desired object. The plan's verdict stands where
+// it needs no call.
+func (r *run) desired(ctx context.Context, s *step, ok bool) {
+	switch s.Action {
+	case ActionCreate, ActionUpdate:
+	default:
+		return
+	}
+	if !ok {
+		s.res.Action, s.res.Reason = ActionSkipped, "an earlier wave is not done"
+		return
+	}
+	if err := r.write(ctx, s); err != nil {
+		s.fail("apply", err)
+	}
+}
+
+// remove deletes an absent or pruned object. Only this very incarnation: another
+// object of the name is for the next pass to judge.
+func (r *run) remove(ctx context.Context, s *step, ok bool) {
+	if s.Action != ActionDelete {
+		return
+	}
+	if !ok {
+		s.res.Action, s.res.Reason = ActionSkipped, "not everything is applied"
+		return
+	}
+	op := "delete"
+	if s.Prune {
+		op = "prune"
+	}
+	r.memo.drop(r.owner, s.Key)
+	if err := r.delete(ctx, s.Key, preconditions{uid: s.Live.GetUID()}); err != nil {
+		s.fail(op, err)
+		return
+	}
+	s.res.Live = nil
+}
+
+func (s *step) fail(op string, err error) {
+	e := newError(op, s.Key, err)
+	s.res.Action, s.res.Err = ActionFailed, e
+	if e.Cause == CauseForeign {
+		s.res.Action = ActionRefused
+	}
+}
+
+// settle records the answer of the API server to a write.
+func (r *run) settle(s *step, before, after *unstructured.Unstructured) {
+	s.res.Live = after
+	if !r.dry {
+		r.memo.put(r.owner, s.Key, entryOf(s.sum, after))
+	}
+	known := s.before
+	switch {
+	case before == nil && known != nil && known.uid == after.GetUID():
+		// The cache did not show our own object yet.
+		s.res.Action = ActionUnchanged
+		if known.owned != fingerprint(after) {
+			s.res.Action = ActionUpdate
+		}
+		return
+	case before == nil:
+		s.res.Action = ActionCreate
+		if known != nil {
+			r.drift(Drift{Key: s.Key, Deleted: true})
+		}
+		return
+	case fingerprint(before) == fingerprint(after):
+		s.res.Action = ActionUnchanged
+		return
+	}
+	s.res.Action = ActionUpdate
+	s.res.Changes = changes(s.Key, before, after)
+	if known != nil && known.uid == before.GetUID() && len(s.res.Changes) > 0 {
+		r.drift(Drift{Key: s.Key, Changes: s.res.Changes})
+	}
+}
+
+func (r *run) drift(d Drift) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Drifts = append(r.report.Drifts, d)
+}
+
+func (r *run) conflicts(found []Conflict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Conflicts = append(r.report.Conflicts, found...)
+}
+
+// called counts one request to the API server.
+func (r *run) called() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Requests++
+}
+
+// preconditions limit a delete to one incarnation and, where version is set, state.
+type preconditions struct {
+	uid     types.UID
+	version string
+}
+
+// keyed is a bare object that names key.
+func keyed(key render.Key) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(key.GroupVersionKind)
+	u.SetNamespace(key.Namespace)
+	u.SetName(key.Name)
+	return u
+}

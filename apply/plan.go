@@ -1,0 +1,328 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/c5c3/nova-operator/render"
+)
+
+// Plan is what Execute would do, decided from the cached live state without a
+// write. An Update in it means "not known to be equal"; what really changes only
+// the API server can say (Preview).
+type Plan struct {
+	Owner Owner
+	// Steps are in the order of execution: waves, absent objects, prune. Held objects
+	// come last and are left alone.
+	Steps []Step
+}
+
+// phase is the part of a pass a step belongs to.
+type phase int
+
+const (
+	inWave phase = iota
+	inAbsent
+	inPrune
+	inHeld
+)
+
+// Step is the plan for one object.
+type Step struct {
+	Key    render.Key
+	Stage  render.Stage
+	Action Action
+	// Prune says that nobody named the object: it is of a pruned kind.
+	Prune bool
+	// Reason says why, where the action alone does not.
+	Reason string
+	// Live is the cached object, nil if there is none. Read only.
+	Live *unstructured.Unstructured
+	// Err is set for Failed and Refused.
+	Err error
+
+	phase  phase
+	policy render.Policy
+	// desired is the stamped payload, sum its digest.
+	desired *unstructured.Unstructured
+	sum     digest
+	// adopt: the object is not marked yet, take over legacy managers first.
+	adopt bool
+	// trimOnly: only foreign data keys must go.
+	trimOnly bool
+	// before is the memo entry of the same payload, if there is one.
+	before *entry
+}
+
+// Plan compares a set with the live state. It returns an error only if the set
+// contradicts itself or the owner cannot mark a child; what concerns one object is
+// in its step.
+func (a *Applier) Plan(ctx context.Context, owner Owner, set render.Set) (Plan, error) {
+	if err := check(owner, set); err != nil {
+		return Plan{}, err
+	}
+	view := a.view(ctx, owner, set.Prunable)
+	plan := Plan{Owner: owner, Steps: make([]Step, len(set.Desired), len(set.Desired)+len(set.Absent)+len(set.Held))}
+
+	desired := slices.Clone(set.Desired)
+	slices.SortStableFunc(desired, func(x, y render.Object) int { return int(x.Stage) - int(y.Stage) })
+	wanted := make(map[render.Key]bool, len(desired))
+	for _, o := range desired {
+		wanted[o.Key()] = true
+	}
+	a.memo.retain(owner, wanted)
+	a.each(len(desired), func(i int) { plan.Steps[i] = a.planDesired(ctx, owner, desired[i], view) })
+
+	absent := make([]Step, len(set.Absent))
+	a.each(len(absent), func(i int) { absent[i] = planAbsent(ctx, owner, set.Absent[i], view) })
+	for _, s := range absent {
+		if s.Action != "" {
+			plan.Steps = append(plan.Steps, s)
+		}
+	}
+	plan.Steps = append(plan.Steps, planPrune(owner, set, view)...)
+	for _, h := range set.Held {
+		plan.Steps = append(plan.Steps, Step{Key: h.Key, Action: ActionHeld, Reason: h.Gate, phase: inHeld})
+	}
+	return plan, nil
+}
+
+// slot names an object across API versions.
+type slot struct {
+	schema.GroupKind
+	namespace, name string
+}
+
+func slotOf(k render.Key) slot { return slot{k.GroupKind(), k.Namespace, k.Name} }
+
+// check refuses a set that names one object twice, or one the owner cannot own.
+func check(owner Owner, set render.Set) error {
+	var errs []error
+	seen := map[slot]string{}
+	add := func(k render.Key, list string) {
+		if other, dup := seen[slotOf(k)]; dup {
+			errs = append(errs, fmt.Errorf("%s is in the set twice: %s and %s", k, other, list))
+		}
+		seen[slotOf(k)] = list
+	}
+	for _, o := range set.Desired {
+		k := o.Key()
+		add(k, "desired")
+		if k.Namespace != owner.Namespace {
+			errs = append(errs, fmt.Errorf("%s is outside the namespace of %s", k, owner))
+		}
+	}
+	for _, x := range set.Absent {
+		add(x.Key, "absent")
+	}
+	for _, h := range set.Held {
+		add(h.Key, "held")
+	}
+	if len(set.Desired) > 0 {
+		errs = append(errs, owner.markable())
+	}
+	return errors.Join(errs...)
+}
+
+// view is the live state of one pass: whole kinds where prune needs them, single
+// objects otherwise.
+type view struct {
+	a     *Applier
+	kinds map[schema.GroupVersionKind]map[string]*unstructured.Unstructured
+	// failed are the listings prune cannot do without.
+	failed    map[schema.GroupVersionKind]error
+	namespace string
+}
+
+func (a *Applier) view(ctx context.Context, owner Owner, prunable []schema.GroupVersionKind) *view {
+	v := &view{
+		a: a, namespace: owner.Namespace,
+		kinds:  map[schema.GroupVersionKind]map[string]*unstructured.Unstructured{},
+		failed: map[schema.GroupVersionKind]error{},
+	}
+	var mu sync.Mutex
+	a.each(len(prunable), func(i int) {
+		objects, err := list(ctx, a.reader, prunable[i], owner.Namespace)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == nil:
+			v.kinds[prunable[i]] = objects
+		case meta.IsNoMatchError(err):
+			v.kinds[prunable[i]] = nil // not served: nothing of it is live
+		default:
+			v.failed[prunable[i]] = err
+		}
+	})
+	return v
+}
+
+// live returns the cached live object; nil if there is none. What comes from a
+// listing is shared with the cache.
+func (v *view) live(ctx context.Context, key render.Key) (*unstructured.Unstructured, error) {
+	if objects := v.kinds[key.GroupVersionKind]; objects != nil && key.Namespace == v.namespace {
+		return objects[key.Name], nil
+	}
+	return get(ctx, v.a.reader, key)
+}
+
+func (a *Applier) planDesired(ctx context.Context, owner Owner, o render.Object, v *view) Step {
+	s := Step{Key: o.Key(), Stage: o.Stage, phase: inWave, policy: o.Policy, desired: owner.stamp(o.Content)}
+	s.sum = digestOf(s.desired.Object)
+	live, err := v.live(ctx, s.Key)
+	if live == nil && err == nil && owner.Mark == Labels {
+		// On a target cluster a foreign object must not look absent.
+		live, err = get(ctx, a.uncached, s.Key)
+	}
+	if err != nil {
+		s.Action, s.Err = ActionFailed, err
+		return s
+	}
+	a.decide(owner, &s, live)
+	return s
+}
+
+// decide fills in the action for a desired object from its live state.
+func (a *Applier) decide(owner Owner, s *Step, live *unstructured.Unstructured) {
+	s.Live, s.Err, s.Reason, s.adopt, s.trimOnly = live, nil, "", false, false
+	if e, ok := a.memo.get(owner, s.Key); ok && e.desired == s.sum {
+		s.before = &e
+	}
+	if live == nil {
+		s.Action = ActionCreate
+		return
+	}
+	if live.GetDeletionTimestamp() != nil {
+		s.Action, s.Reason = ActionWait, "its predecessor is being deleted"
+		return
+	}
+	switch owner.relationTo(live) {
+	case foreign:
+		s.Action, s.Reason = ActionRefused, owner.foreignReason(live)
+		s.Err = foreignError("apply", s.Key, s.Reason)
+		return
+	case leftover:
+		s.Action, s.Reason = ActionWait, "its predecessor belongs to a deleted "+owner.String()
+		return
+	case unowned:
+		s.Action, s.Reason, s.adopt = ActionUpdate, "adopted", true
+		return
+	case mine:
+	}
+	s.Action = ActionUnchanged
+	if s.policy.CreateOnly {
+		return
+	}
+	if !a.unchanged(owner, s, live) {
+		s.Action = ActionUpdate
+		s.adopt = needsTakeover(owner, live)
+	} else if s.policy.ExactData && len(extraData(s.desired, live)) > 0 {
+		s.Action, s.trimOnly = ActionUpdate, true
+	}
+}
+
+// unchanged says that an apply would change nothing: by the memo, else by the
+// schema. Both only ever prove it.
+func (a *Applier) unchanged(owner Owner, s *Step, live *unstructured.Unstructured) bool {
+	if s.before != nil {
+		switch s.before.judge(s.sum, live) {
+		case same:
+			return true
+		case lagging:
+			s.Reason = "the cache has not caught up with the last apply"
+			return true
+		case unknown, drifted:
+		}
+	}
+	if !a.schemas.proves(s.desired, live) {
+		return false
+	}
+	a.memo.put(owner, s.Key, entryOf(s.sum, live))
+	return true
+}
+
+func planAbsent(ctx context.Context, owner Owner, x render.Absent, v *view) Step {
+	s := Step{Key: x.Key, phase: inAbsent, Reason: x.Reason}
+	live, err := v.live(ctx, x.Key)
+	var known *Error
+	switch {
+	case errors.As(err, &known) && known.Cause == CauseMissingKind:
+		return Step{} // an unserved kind has no objects
+	case err != nil:
+		s.Action, s.Err = ActionFailed, err
+	case live == nil, x.UID != "" && live.GetUID() != types.UID(x.UID):
+		return Step{}
+	case owner.relationTo(live) != mine:
+		s.Action, s.Live, s.Reason = ActionForeign, live, owner.foreignReason(live)
+	case live.GetDeletionTimestamp() != nil:
+		s.Action, s.Live, s.Reason = ActionUnchanged, live, "is being deleted"
+	default:
+		s.Action, s.Live = ActionDelete, live
+	}
+	return s
+}
+
+// planPrune lists what is live, ours and of a pruned kind, and that nobody named.
+func planPrune(owner Owner, set render.Set, v *view) []Step {
+	named := map[slot]bool{}
+	for _, o := range set.Desired {
+		named[slotOf(o.Key())] = true
+	}
+	for _, x := range set.Absent {
+		named[slotOf(x.Key)] = true
+	}
+	for _, h := range set.Held {
+		named[slotOf(h.Key)] = true
+	}
+	var steps []Step
+	for _, gvk := range set.Prunable {
+		if err := v.failed[gvk]; err != nil {
+			key := render.Key{GroupVersionKind: gvk, Namespace: owner.Namespace}
+			steps = append(steps, Step{
+				Key: key, phase: inPrune, Prune: true, Action: ActionFailed, Err: newError("prune", key, err),
+			})
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(v.kinds[gvk])) {
+			live := v.kinds[gvk][name]
+			key := render.Key{GroupVersionKind: gvk, Namespace: live.GetNamespace(), Name: name}
+			if named[slotOf(key)] || live.GetDeletionTimestamp() != nil || owner.relationTo(live) != mine {
+				continue
+			}
+			steps = append(steps, Step{
+				Key: key, phase: inPrune, Prune: true, Action: ActionDelete, Live: live, Reason: "no longer rendered",
+			})
+		}
+	}
+	return steps
+}
+
+// each calls f for 0..n-1, at most concurrency at a time, and waits for all.
+func (a *Applier) each(n int, f func(i int)) {
+	if n == 0 {
+		return
+	}
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(n, a.concurrency) {
+		wg.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}

@@ -1,0 +1,83 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/render"
+)
+
+// recreate replaces an object whose changed field the API server calls immutable.
+// The new object is proved by a dry-run create first, so a mistake in it never costs
+// the old one. A changed selector is created by the next pass: until the pods of the
+// old selector are being collected, two generations would run side by side.
+func (r *run) recreate(ctx context.Context, s *step, refusal *Error) error {
+	if err := r.prove(ctx, s.desired); err != nil {
+		e := newError("replace", s.Key, err)
+		e.Err = fmt.Errorf("the new object is refused, the live one stays: %w", e.Err)
+		return e
+	}
+	r.memo.drop(r.owner, s.Key)
+	s.before = nil // what follows is a replacement, not drift
+	old := s.Live
+	if err := r.delete(ctx, s.Key, preconditions{uid: old.GetUID(), version: old.GetResourceVersion()}); err != nil {
+		return newError("replace", s.Key, err)
+	}
+	s.res.Action, s.res.Reason = ActionRecreate, strings.Join(refusal.Paths, ", ")+" cannot change"
+	if r.dry {
+		return nil
+	}
+	s.res.Live = nil
+	if slices.ContainsFunc(refusal.Paths, func(p string) bool { return strings.HasSuffix(p, "selector") }) {
+		s.res.Action, s.res.Reason = ActionWait, "deleted, because "+s.res.Reason+"; the next pass creates it"
+		return nil
+	}
+	after, err := r.patch(ctx, s.Key, s.desired, "")
+	if err != nil && newError("", s.Key, err).Cause == CauseImmutable || err == nil && after.GetUID() == old.GetUID() {
+		// Finalizers keep the old one; the patch met it.
+		s.res.Action, s.res.Reason, s.res.Live = ActionWait, "its predecessor is being deleted", old
+		return nil
+	}
+	if err != nil {
+		return newError("replace", s.Key, err)
+	}
+	s.res.Live = after
+	r.memo.put(r.owner, s.Key, entryOf(s.sum, after))
+	return nil
+}
+
+// prove asks whether an object could be created. The name is taken, so the answer
+// AlreadyExists is the proof: storage comes after defaulting, admission and
+// validation.
+func (r *run) prove(ctx context.Context, desired *unstructured.Unstructured) error {
+	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired.Object)}
+	r.called()
+	err := r.client.Create(ctx, u, client.DryRunAll, client.FieldOwner(FieldOwner))
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// delete removes one incarnation in the background. An object that is gone already
+// is success; one that was replaced meanwhile is CauseChanged.
+func (r *run) delete(ctx context.Context, key render.Key, p preconditions) error {
+	pre := metav1.Preconditions{UID: &p.uid}
+	if p.version != "" {
+		pre.ResourceVersion = &p.version
+	}
+	opts := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions(pre)}
+	if r.dry {
+		opts = append(opts, client.DryRunAll)
+	}
+	r.called()
+	return client.IgnoreNotFound(r.client.Delete(ctx, keyed(key), opts...))
+}

@@ -1,0 +1,165 @@
+package apply
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/client-go/openapi"
+	"k8s.io/kube-openapi/pkg/spec3"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// schemaRetry is the shortest time between two attempts to read the schema of one
+// group version that was missing or did not fit.
+const schemaRetry = time.Minute
+
+// neverOwned is what the API server leaves out of every field set (stripmeta.go in
+// k8s.io/apimachinery/pkg/util/managedfields/internal).
+var neverOwned = fieldpath.NewSet(
+	fieldpath.MakePathOrDie("apiVersion"),
+	fieldpath.MakePathOrDie("kind"),
+	fieldpath.MakePathOrDie("metadata"),
+	fieldpath.MakePathOrDie("metadata", "name"),
+	fieldpath.MakePathOrDie("metadata", "namespace"),
+	fieldpath.MakePathOrDie("metadata", "uid"),
+)
+
+// schemas holds the cluster's own OpenAPI schemas, one document a group version,
+// read when first needed and kept.
+type schemas struct {
+	source openapi.Client
+	now    func() time.Time
+
+	mu   sync.Mutex
+	docs map[schema.GroupVersion]*schemaDoc
+}
+
+type schemaDoc struct {
+	once  sync.Once
+	conv  managedfields.TypeConverter
+	err   error
+	since time.Time
+}
+
+func newSchemas(source openapi.Client, now func() time.Time) *schemas {
+	return &schemas{source: source, now: now, docs: map[schema.GroupVersion]*schemaDoc{}}
+}
+
+// proves says whether applying desired to live would change nothing. true is a
+// proof: our Apply entry lists exactly the fields of desired, with its values, in
+// its order. false means "do not know", be it for want of a schema.
+func (s *schemas) proves(desired, live *unstructured.Unstructured) bool {
+	if s == nil || s.source == nil {
+		return false
+	}
+	fields, version := ownedFields(live)
+	if fields == nil || version != desired.GetAPIVersion() || live.GroupVersionKind() != desired.GroupVersionKind() {
+		return false
+	}
+	gv := desired.GroupVersionKind().GroupVersion()
+	conv, err := s.converter(gv)
+	if err != nil {
+		return false
+	}
+	want, err := conv.ObjectToTyped(desired)
+	if err != nil {
+		s.expire(gv) // a kind or field the schema does not know: it may be outdated
+		return false
+	}
+	have, err := conv.ObjectToTyped(live, typed.AllowDuplicates)
+	if err != nil {
+		s.expire(gv)
+		return false
+	}
+	return equalOwned(want, have, fields)
+}
+
+// equalOwned compares the desired value with the part of the live value that our
+// field set covers.
+func equalOwned(want, have *typed.TypedValue, fields map[string]any) bool {
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		return false
+	}
+	owned := &fieldpath.Set{}
+	if err := owned.FromJSON(bytes.NewReader(raw)); err != nil {
+		return false
+	}
+	set, err := want.ToFieldSet()
+	if err != nil || !set.Difference(neverOwned).Equals(owned) {
+		return false
+	}
+	mine := have.ExtractItems(owned.Leaves(), typed.WithAppendKeyFields()).AsValue()
+	bare := want.RemoveItems(neverOwnedLeaves).AsValue()
+	return value.Equals(bare, mine)
+}
+
+// neverOwnedLeaves is neverOwned without metadata itself, which holds owned fields.
+var neverOwnedLeaves = neverOwned.Difference(fieldpath.NewSet(fieldpath.MakePathOrDie("metadata")))
+
+// converter returns the type converter of a group version, reading its schema once.
+func (s *schemas) converter(gv schema.GroupVersion) (managedfields.TypeConverter, error) {
+	s.mu.Lock()
+	doc, ok := s.docs[gv]
+	if ok && doc.err != nil && s.now().Sub(doc.since) >= schemaRetry {
+		ok = false
+	}
+	if !ok {
+		doc = &schemaDoc{since: s.now()}
+		s.docs[gv] = doc
+	}
+	s.mu.Unlock()
+	doc.once.Do(func() {
+		conv, err := s.read(gv)
+		s.mu.Lock()
+		doc.conv, doc.err = conv, err
+		s.mu.Unlock()
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return doc.conv, doc.err
+}
+
+// expire makes the next call read the schema anew, unless it is fresh.
+func (s *schemas) expire(gv schema.GroupVersion) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if doc, ok := s.docs[gv]; ok && s.now().Sub(doc.since) >= schemaRetry {
+		delete(s.docs, gv)
+	}
+}
+
+func (s *schemas) read(gv schema.GroupVersion) (managedfields.TypeConverter, error) {
+	all, err := s.source.Paths()
+	if err != nil {
+		return nil, fmt.Errorf("read the OpenAPI index: %w", err)
+	}
+	path := "apis/" + gv.String()
+	if gv.Group == "" {
+		path = "api/" + gv.Version
+	}
+	doc, ok := all[path]
+	if !ok {
+		return nil, fmt.Errorf("no OpenAPI schema of %s", gv)
+	}
+	raw, err := doc.Schema("application/json")
+	if err != nil {
+		return nil, fmt.Errorf("read the OpenAPI schema of %s: %w", gv, err)
+	}
+	var parsed spec3.OpenAPI
+	if err := json.Unmarshal(raw, &parsed); err != nil {
+		return nil, fmt.Errorf("decode the OpenAPI schema of %s: %w", gv, err)
+	}
+	if parsed.Components == nil {
+		return nil, fmt.Errorf("the OpenAPI schema of %s names no type", gv)
+	}
+	return managedfields.NewTypeConverter(parsed.Components.Schemas, false)
+}

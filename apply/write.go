@@ -1,0 +1,212 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/render"
+)
+
+// write brings one object to its desired state: one request in the common case.
+func (r *run) write(ctx context.Context, s *step) error {
+	err := r.try(ctx, s)
+	if err == nil || !lostRace(s, err) {
+		return err
+	}
+	// The cached object was not the live one. Decide once more, on the live one.
+	r.called()
+	live, readErr := get(ctx, r.uncached, s.Key)
+	if readErr != nil {
+		return readErr
+	}
+	r.decide(r.owner, s.Step, live)
+	s.res.Action, s.res.Reason, s.res.Live, s.res.Err = s.Action, s.Reason, live, s.Err
+	switch s.Action {
+	case ActionCreate, ActionUpdate:
+		return r.try(ctx, s)
+	default:
+		return nil
+	}
+}
+
+// lostRace says whether an error may come from a live object other than the one the
+// step was planned on.
+func lostRace(s *step, err error) bool {
+	switch newError("", s.Key, err).Cause {
+	case CauseChanged:
+		return true
+	case CauseInvalid, CauseImmutable:
+		return s.Live == nil // a create that met an existing object
+	default:
+		return false
+	}
+}
+
+func (r *run) try(ctx context.Context, s *step) error {
+	before := s.Live
+	if s.trimOnly {
+		return r.trim(ctx, s, before, before)
+	}
+	guard := types.UID("")
+	if before != nil {
+		guard = before.GetUID()
+	}
+	if s.adopt && !r.dry {
+		if err := r.takeOver(ctx, before); err != nil {
+			return err
+		}
+	}
+	after, err := r.patch(ctx, s.Key, s.desired, guard)
+	if err == nil && before == nil && !r.dry && hasTraces(after) {
+		// The cache had not shown an object that was there: adopted after all.
+		if err = r.takeOver(ctx, after); err == nil {
+			after, err = r.patch(ctx, s.Key, s.desired, after.GetUID())
+		}
+	}
+	if err != nil {
+		if e := newError("apply", s.Key, err); e.Cause == CauseImmutable && s.policy.Recreate && before != nil {
+			return r.recreate(ctx, s, e)
+		}
+		return err
+	}
+	if s.policy.ExactData && len(extraData(s.desired, after)) > 0 {
+		return r.trim(ctx, s, before, after)
+	}
+	r.settle(s, before, after)
+	return nil
+}
+
+// patch applies a payload and returns the server's answer. The first try does not
+// force, so that a field another manager holds is reported before it is taken.
+func (r *run) patch(ctx context.Context, key render.Key, desired *unstructured.Unstructured, guard types.UID) (*unstructured.Unstructured, error) {
+	after, err := r.send(ctx, desired, guard)
+	found := conflictsOf(key, err)
+	if len(found) == 0 {
+		return after, err
+	}
+	after, err = r.send(ctx, desired, guard, client.ForceOwnership)
+	if err == nil {
+		r.conflicts(found)
+	}
+	return after, err
+}
+
+// send makes the one call. guard, if set, names the incarnation that was planned
+// for: the API server then refuses to write to, or to create, another.
+func (r *run) send(ctx context.Context, desired *unstructured.Unstructured, guard types.UID, opts ...client.ApplyOption) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{Object: maps.Clone(desired.Object)}
+	if guard != "" {
+		meta, _ := u.Object["metadata"].(map[string]any)
+		meta = maps.Clone(meta)
+		meta["uid"] = string(guard)
+		u.Object["metadata"] = meta
+	}
+	opts = append(opts, client.FieldOwner(FieldOwner))
+	if r.dry {
+		opts = append(opts, client.DryRunAll)
+	}
+	r.called()
+	if err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), opts...); err != nil {
+		return nil, err
+	}
+	return u, nil
+}
+
+// takeOver migrates the traces of a predecessor on a live object.
+func (r *run) takeOver(ctx context.Context, live *unstructured.Unstructured) error {
+	patch, err := takeoverPatch(r.owner, live)
+	if err != nil || patch == nil {
+		return err
+	}
+	r.called()
+	return r.client.Patch(ctx, keyed(render.KeyOf(live)), client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner))
+}
+
+// conflictsOf reads manager and path from a 409 of a server-side apply; nil for any
+// other answer.
+func conflictsOf(key render.Key, err error) []Conflict {
+	var status apierrors.APIStatus
+	if !apierrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	var out []Conflict
+	for _, c := range status.Status().Details.Causes {
+		if c.Type != metav1.CauseTypeFieldManagerConflict {
+			continue
+		}
+		// `conflict with "kubectl" using apps/v1`: the one place the name stands.
+		name := c.Message
+		if _, rest, ok := strings.Cut(c.Message, `"`); ok {
+			name, _, _ = strings.Cut(rest, `"`)
+		}
+		out = append(out, Conflict{Key: key, Path: strings.TrimPrefix(c.Field, "."), Manager: name})
+	}
+	return out
+}
+
+// dataFields hold user data by key, in ConfigMaps and Secrets.
+var dataFields = []string{"data", "binaryData"}
+
+// extraData lists, per data field, the live keys that are not desired.
+func extraData(desired, live *unstructured.Unstructured) map[string][]string {
+	var out map[string][]string
+	for _, field := range dataFields {
+		want, _ := desired.Object[field].(map[string]any)
+		have, _ := live.Object[field].(map[string]any)
+		for _, k := range slices.Sorted(maps.Keys(have)) {
+			if _, ok := want[k]; ok {
+				continue
+			}
+			if out == nil {
+				out = map[string][]string{}
+			}
+			out[field] = append(out[field], k)
+		}
+	}
+	return out
+}
+
+// trim removes the data keys other managers added: an apply leaves them alone.
+func (r *run) trim(ctx context.Context, s *step, before, after *unstructured.Unstructured) error {
+	patch := map[string]any{"metadata": map[string]any{"uid": string(after.GetUID())}}
+	var gone []string
+	for field, keys := range extraData(s.desired, after) {
+		nulls := map[string]any{}
+		for _, k := range keys {
+			nulls[k] = nil
+			gone = append(gone, field+"["+k+"]")
+		}
+		patch[field] = nulls
+	}
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("encode patch: %w", err)
+	}
+	u := keyed(s.Key)
+	opts := []client.PatchOption{client.FieldOwner(FieldOwner)}
+	if r.dry {
+		opts = append(opts, client.DryRunAll)
+	}
+	r.called()
+	if err := r.client.Patch(ctx, u, client.RawPatch(types.MergePatchType, raw), opts...); err != nil {
+		return err
+	}
+	r.settle(s, before, u)
+	if s.res.Action == ActionUnchanged {
+		s.res.Action = ActionUpdate
+	}
+	slices.Sort(gone)
+	s.res.Reason = "foreign keys removed: " + strings.Join(gone, ", ")
+	return nil
+}
