@@ -43,8 +43,10 @@ type Options struct {
 	// Nodes is their number, three when 0 and none when negative. They are called
 	// node-1, node-2, ... and lie in zone-a, zone-b, zone-c in turn.
 	Nodes int
-	// CRDs are sets of foreign definitions: gateway, vpa, mariadb, external-secrets,
-	// rabbitmq, hypervisor, or AllCRDs.
+	// CRDs are sets of foreign definitions (gateway, vpa, mariadb, external-secrets,
+	// rabbitmq, hypervisor, or AllCRDs) and files or folders of own ones, written with
+	// a slash. Installed here they are known to the garbage collector from the start;
+	// it finds later ones only within 30 s.
 	CRDs []string
 	// Stages are files or folders of kwok Stage documents to add.
 	Stages []string

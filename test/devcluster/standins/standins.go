@@ -14,7 +14,10 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-var separator = regexp.MustCompile(`(?m)^---.*$`)
+var (
+	separator  = regexp.MustCompile(`(?m)^---.*$`)
+	definition = regexp.MustCompile(`(?m)^kind: CustomResourceDefinition\s*$`)
+)
 
 // Names lists the sets, sorted.
 func Names() []string {
@@ -43,7 +46,7 @@ func Documents(set string) []string {
 func Split(stream string) []string {
 	var docs []string
 	for _, doc := range separator.Split(stream, -1) {
-		if strings.Contains(doc, "\nkind: CustomResourceDefinition\n") {
+		if definition.MatchString(doc) {
 			docs = append(docs, doc)
 		}
 	}

@@ -247,7 +247,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 		return nil, err
 	}
 	said := false
-	err = poll(ctx, "lock", func() (bool, error) {
+	err = poll(ctx, "the binaries are unlocked", func() (bool, error) {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			if !said {

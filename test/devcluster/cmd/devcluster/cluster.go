@@ -34,6 +34,7 @@ type options struct {
 type cluster struct {
 	dir        string
 	kubeconfig string
+	written    bool // the kubeconfig is ours to remove
 	apiServer  string
 	caPEM      []byte
 	token      string
@@ -43,6 +44,9 @@ type cluster struct {
 	order []*process
 	died  chan error // the first component that ends without having been asked to
 }
+
+// kubeconfigMark is the first line of a kubeconfig that may be overwritten.
+const kubeconfigMark = "# Written by devcluster; removed when the cluster ends."
 
 // component names, as in the log files, the JSON line and the control paths.
 const (
@@ -58,15 +62,24 @@ const (
 func newCluster(ctx context.Context, dir string, a assets, o options) (*cluster, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not there after %s", startTimeout))
 	defer cancel()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
 	c := &cluster{dir: dir, kubeconfig: o.kubeconfig, died: make(chan error, 1)}
-	if err := c.start(ctx, a, o); err != nil {
+	report := func(err error) {
+		fail(err) // a start must not wait for what can't come any more
+		select {
+		case c.died <- err:
+		default: // keep the first; the ones after it are its consequences
+		}
+	}
+	if err := c.start(ctx, a, o, report); err != nil {
 		c.stop()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *cluster) start(ctx context.Context, a assets, o options) error {
+func (c *cluster) start(ctx context.Context, a assets, o options, died func(error)) error {
 	// Found before anything starts: a wrong name should not cost a start.
 	docs, err := crdDocuments(ctx, o.crds)
 	if err != nil {
@@ -96,36 +109,38 @@ func (c *cluster) start(ctx context.Context, a assets, o options) error {
 	c.order = components(a, c.dir, c.kubeconfig, config, creds, ports)
 
 	for _, p := range c.order {
-		p.died = c.report
+		p.died = died
 		if err := c.run(ctx, p); err != nil {
 			return err
 		}
 		if p.name == apiserver {
-			if err := c.client.createNodes(ctx, o.nodes); err != nil {
+			// Before the controller manager: its garbage collector looks for new kinds
+			// only every 30 s, and would leave children of theirs that long.
+			if err := c.client.installCRDs(ctx, docs); err != nil {
 				return err
 			}
-			if err := c.client.installCRDs(ctx, docs); err != nil {
+			if err := c.client.createNodes(ctx, o.nodes); err != nil {
 				return err
 			}
 		}
 	}
-	return poll(ctx, "nodes ready", func() (bool, error) { return c.client.nodesReady(ctx) })
+	return poll(ctx, "nodes are ready", func() (bool, error) { return c.client.nodesReady(ctx) })
 }
 
 // components are the five processes of a cluster in the order of their start.
 func components(a assets, dir, kubeconfig, stageFile string, creds *credentials, ports []int) []*process {
 	etcdURL := fmt.Sprintf("http://127.0.0.1:%d", ports[0])
-	make := func(name, path string, args ...string) *process {
+	component := func(name, path string, args ...string) *process {
 		// kwok would read a configuration of the person's from HOME.
 		return &process{name: name, path: path, args: args, env: []string{"HOME=" + dir},
 			log: filepath.Join(dir, name+".log")}
 	}
 	return []*process{
-		make(etcd, a.kube(), "etcd",
+		component(etcd, a.kube(), "etcd",
 			"--data-dir="+filepath.Join(dir, "etcd"),
 			"--listen-client-url="+etcdURL,
 			fmt.Sprintf("--listen-peer-url=http://127.0.0.1:%d", ports[1])),
-		make(apiserver, a.kube(), "kube-apiserver",
+		component(apiserver, a.kube(), "kube-apiserver",
 			"--etcd-servers="+etcdURL,
 			"--bind-address=127.0.0.1",
 			fmt.Sprintf("--secure-port=%d", ports[2]),
@@ -142,7 +157,7 @@ func components(a assets, dir, kubeconfig, stageFile string, creds *credentials,
 			"--service-cluster-ip-range=10.96.0.0/16",
 			"--endpoint-reconciler-type=none",
 			"--profiling=false"),
-		make(controllerManager, a.kube(), "kube-controller-manager",
+		component(controllerManager, a.kube(), "kube-controller-manager",
 			"--kubeconfig="+kubeconfig,
 			"--secure-port=0",
 			"--leader-elect=false",
@@ -153,12 +168,12 @@ func components(a assets, dir, kubeconfig, stageFile string, creds *credentials,
 			"--kube-api-qps=200", "--kube-api-burst=400",
 			"--node-monitor-period=1s",
 			"--profiling=false"),
-		make(scheduler, a.kube(), "kube-scheduler",
+		component(scheduler, a.kube(), "kube-scheduler",
 			"--kubeconfig="+kubeconfig,
 			"--secure-port=0",
 			"--leader-elect=false",
 			"--profiling=false"),
-		make(kwok, a.kwok(),
+		component(kwok, a.kwok(),
 			"--kubeconfig="+kubeconfig,
 			"--config="+stageFile,
 			"--manage-nodes-with-label-selector="+goneLabel+"!=true",
@@ -174,19 +189,19 @@ func (c *cluster) run(ctx context.Context, p *process) error {
 	switch p.name {
 	case etcd:
 		address := strings.TrimPrefix(p.args[2], "--listen-client-url=http://")
-		return p.until(ctx, "accept connections", func() bool {
+		return poll(ctx, "etcd accepts connections", func() (bool, error) {
 			conn, err := net.Dial("tcp", address)
 			if err == nil {
 				conn.Close()
 			}
-			return err == nil
+			return err == nil, nil
 		})
 	case apiserver:
-		return p.until(ctx, "readyz", func() bool { return c.client.ready(ctx) })
+		return poll(ctx, "API server is ready", func() (bool, error) { return c.client.ready(ctx), nil })
 	case controllerManager:
 		const path = "/api/v1/namespaces/default/serviceaccounts/default"
-		return p.until(ctx, "default ServiceAccount", func() bool {
-			return c.client.do(ctx, http.MethodGet, path, "", nil, nil) == nil
+		return poll(ctx, "controller manager makes ServiceAccounts", func() (bool, error) {
+			return c.client.do(ctx, http.MethodGet, path, "", nil, nil) == nil, nil
 		})
 	}
 	return nil
@@ -201,14 +216,8 @@ func (c *cluster) stop() {
 	}
 	// The folder goes as a whole; a kubeconfig may lie elsewhere and names a dead
 	// cluster from here on.
-	_ = os.Remove(c.kubeconfig)
-}
-
-// report keeps the first death; the ones after it are its consequences.
-func (c *cluster) report(err error) {
-	select {
-	case c.died <- err:
-	default:
+	if c.written {
+		_ = os.Remove(c.kubeconfig)
 	}
 }
 
@@ -232,7 +241,13 @@ func (c *cluster) pids() map[string]int {
 }
 
 func (c *cluster) writeKubeconfig() error {
-	config := fmt.Sprintf(`apiVersion: v1
+	// The file goes with the cluster, so it must not be somebody's.
+	old, err := os.ReadFile(c.kubeconfig)
+	if err == nil && !strings.HasPrefix(string(old), kubeconfigMark) {
+		return fmt.Errorf("write kubeconfig: %s exists and isn't from devcluster", c.kubeconfig)
+	}
+	config := fmt.Sprintf(kubeconfigMark+`
+apiVersion: v1
 kind: Config
 clusters:
   - name: devcluster
@@ -251,6 +266,7 @@ current-context: devcluster
 	if err := os.WriteFile(c.kubeconfig, []byte(config), 0o600); err != nil {
 		return fmt.Errorf("write kubeconfig: %w", err)
 	}
+	c.written = true
 	return nil
 }
 
@@ -262,11 +278,9 @@ func writeStages(path, kwokStages string, extra []string) error {
 	}
 	all := string(data) + stages.Documents()
 	for _, source := range extra {
-		files := []string{source}
-		if info, err := os.Stat(source); err == nil && info.IsDir() {
-			if files, err = filepath.Glob(filepath.Join(source, "*.yaml")); err != nil {
-				return fmt.Errorf("list stages: %w", err)
-			}
+		files, err := yamlFiles(source)
+		if err != nil {
+			return fmt.Errorf("find stages: %w", err)
 		}
 		for _, file := range files {
 			data, err := os.ReadFile(file)

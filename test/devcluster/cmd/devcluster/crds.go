@@ -25,41 +25,46 @@ var foreign = map[string]struct{ module, glob string }{
 	"mariadb": {"github.com/mariadb-operator/mariadb-operator", "config/crd/bases/*.yaml"},
 }
 
-// crdSets resolves the value of --crds into a list of sets.
+// crdSets resolves the value of --crds into sets and paths. A word with a slash is a
+// path, of the caller's own definitions.
 func crdSets(value string) ([]string, error) {
 	known := append(slices.Sorted(maps.Keys(foreign)), standins.Names()...)
-	switch value {
-	case "all":
-		return known, nil
-	case "none", "":
-		return nil, nil
-	}
-	sets := strings.Split(value, ",")
-	for _, s := range sets {
-		if !slices.Contains(known, s) {
-			return nil, fmt.Errorf("unknown set of definitions %q; there are all, none, %s", s, strings.Join(known, ", "))
+	var sets []string
+	for word := range strings.SplitSeq(value, ",") {
+		switch {
+		case word == "all":
+			sets = append(sets, known...)
+		case word == "none" || word == "":
+		case strings.Contains(word, "/") || slices.Contains(known, word):
+			sets = append(sets, word)
+		default:
+			return nil, fmt.Errorf("unknown set of definitions %q; there are all, none, %s, and paths with a slash",
+				word, strings.Join(known, ", "))
 		}
 	}
 	return sets, nil
 }
 
 // crdDocuments returns the YAML documents of the sets, definitions only: Gateway
-// API ships an admission policy beside them.
+// API ships an admission policy beside them, and a folder of ours a kustomization.
 func crdDocuments(ctx context.Context, sets []string) ([]string, error) {
 	var docs []string
 	for _, set := range sets {
-		src, isForeign := foreign[set]
-		if !isForeign {
-			docs = append(docs, standins.Documents(set)...)
+		if own := standins.Documents(set); own != nil {
+			docs = append(docs, own...)
 			continue
 		}
-		dir, err := moduleDir(ctx, src.module)
+		pattern := set
+		if src, ok := foreign[set]; ok {
+			dir, err := moduleDir(ctx, src.module)
+			if err != nil {
+				return nil, fmt.Errorf("find definitions %s: %w", set, err)
+			}
+			pattern = filepath.Join(dir, filepath.FromSlash(src.glob))
+		}
+		files, err := yamlFiles(pattern)
 		if err != nil {
 			return nil, fmt.Errorf("find definitions %s: %w", set, err)
-		}
-		files, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(src.glob)))
-		if err != nil || len(files) == 0 {
-			return nil, fmt.Errorf("find definitions %s in %s: %w", set, dir, errors.Join(err, fs.ErrNotExist))
 		}
 		for _, file := range files {
 			data, err := os.ReadFile(file)
@@ -70,6 +75,19 @@ func crdDocuments(ctx context.Context, sets []string) ([]string, error) {
 		}
 	}
 	return docs, nil
+}
+
+// yamlFiles lists what a path stands for: itself, a folder's YAML files, or the
+// matches of a pattern. None is an error.
+func yamlFiles(path string) ([]string, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, "*.yaml")
+	}
+	files, err := filepath.Glob(path)
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s: %w", path, fs.ErrNotExist)
+	}
+	return files, err
 }
 
 // moduleDir returns the folder of a module the product requires, downloading it
@@ -102,7 +120,7 @@ func (c *client) installCRDs(ctx context.Context, docs []string) error {
 			return fmt.Errorf("install definition: %w", err)
 		}
 	}
-	return poll(ctx, "definitions established", func() (bool, error) {
+	return poll(ctx, "definitions are established", func() (bool, error) {
 		var list struct {
 			Items []struct {
 				Status struct {

@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("devcluster", flag.ContinueOnError)
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "write the kubeconfig to this `file`, removed at the end")
 	flags.IntVar(&o.nodes, "nodes", 3, "`number` of nodes, spread over three zones")
-	flags.StringVar(&crds, "crds", "all", "definitions of others: all, none, or a comma `list` of gateway, vpa, mariadb, external-secrets, rabbitmq, hypervisor")
+	flags.StringVar(&crds, "crds", "all", "definitions to install: a comma `list` of all, none, gateway, vpa, mariadb, external-secrets, rabbitmq, hypervisor, and files or folders, written with a slash")
 	flags.Func("stages", "kwok Stage documents to add, a `file or folder`; may be repeated", func(path string) error {
 		o.stages = append(o.stages, path)
 		return nil
@@ -117,6 +117,8 @@ func serve(ctx context.Context, a assets, o options) error {
 		return err
 	}
 	defer c.stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // before stop, which would wait for a control call under way
 	control, err := c.serveControl(ctx)
 	if err != nil {
 		return err

@@ -103,7 +103,7 @@ func (c *client) nodeGone(ctx context.Context, name string) error {
 	}
 	unknown := []byte(`{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown",` +
 		`"message":"Kubelet stopped posting node status."}]}}`)
-	err := poll(ctx, "node "+name+" unreachable", func() (bool, error) {
+	err := poll(ctx, "node "+name+" is unreachable", func() (bool, error) {
 		var n node
 		if err := c.do(ctx, http.MethodGet, path, "", nil, &n); err != nil {
 			return false, err
@@ -147,7 +147,7 @@ func (c *client) nodeBack(ctx context.Context, name string) error {
 	if err := c.label(ctx, name, "null"); err != nil {
 		return err
 	}
-	return poll(ctx, "node "+name+" ready", func() (bool, error) {
+	return poll(ctx, "node "+name+" is ready", func() (bool, error) {
 		var n node
 		err := c.do(ctx, http.MethodGet, "/api/v1/nodes/"+name, "", nil, &n)
 		return err == nil && n.ready(), err

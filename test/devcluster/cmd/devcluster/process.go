@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -122,21 +121,6 @@ func (p *process) stop(grace time.Duration) {
 	<-p.exited
 }
 
-// until polls ready until it says yes, and gives up when the component exits or
-// ctx ends. The error then ends with the last lines of the component's log.
-func (p *process) until(ctx context.Context, what string, ready func() bool) error {
-	err := poll(ctx, what, func() (bool, error) {
-		if !p.running() {
-			return false, errors.New("it exited")
-		}
-		return ready(), nil
-	})
-	if err != nil {
-		return fmt.Errorf("wait for %s: %w\n%s", p.name, err, tail(p.log, 15))
-	}
-	return nil
-}
-
 // poll asks every 20 ms until ready says yes, fails, or ctx ends.
 func poll(ctx context.Context, what string, ready func() (bool, error)) error {
 	ticker := time.NewTicker(20 * time.Millisecond)
@@ -151,7 +135,7 @@ func poll(ctx context.Context, what string, ready func() (bool, error)) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+			return fmt.Errorf("wait until %s: %w", what, context.Cause(ctx))
 		case <-ticker.C:
 		}
 	}
