@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/c5c3/nova-operator/api/catalog"
 )
 
 // ExtraConfig is INI section → option → value, laid over what the operator renders.
@@ -24,6 +26,21 @@ type ConfigValue struct {
 	Values []string
 	// List tells a list of one item from a single value.
 	List bool
+}
+
+// Catalog is the form package catalog checks. The values are shared, not copied.
+func (e ExtraConfig) Catalog() map[string]map[string]catalog.Value {
+	if e == nil {
+		return nil
+	}
+	out := make(map[string]map[string]catalog.Value, len(e))
+	for section, options := range e {
+		out[section] = make(map[string]catalog.Value, len(options))
+		for key, value := range options {
+			out[section][key] = catalog.Value(value)
+		}
+	}
+	return out
 }
 
 // SingleValue is a ConfigValue of one text.

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/nova-operator/api/catalog"
+)
+
+func TestConfigValue_ReadsScalarsAndLists(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text string
+		want ConfigValue
+		json string
+	}{
+		"a string":                    {`a`, SingleValue("a"), `"a"`},
+		"an empty string":             {`""`, SingleValue(""), `""`},
+		"a string that looks boolean": {`"True"`, SingleValue("True"), `"True"`},
+		"a boolean":                   {`true`, SingleValue("true"), `"true"`},
+		"a boolean in capitals":       {`False`, SingleValue("false"), `"false"`},
+		"an integer":                  {`42`, SingleValue("42"), `"42"`},
+		"a negative integer":          {`-1`, SingleValue("-1"), `"-1"`},
+		"a great integer":             {`9007199254740993`, SingleValue("9007199254740993"), `"9007199254740993"`},
+		"a number":                    {`0.5`, SingleValue("0.5"), `"0.5"`},
+		"a number with an exponent":   {`1e6`, SingleValue("1000000"), `"1000000"`},
+		"a list":                      {`[a, "b"]`, ListValue("a", "b"), `["a","b"]`},
+		"a list of one":               {`[a]`, ListValue("a"), `["a"]`},
+		"a list of scalars":           {`[a, true, 7, 1.5]`, ListValue("a", "true", "7", "1.5"), `["a","true","7","1.5"]`},
+		"an empty list":               {`[]`, ListValue([]string{}...), `[]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got struct {
+				A ConfigValue `json:"a"`
+			}
+			if err := yaml.Unmarshal([]byte("a: "+tc.text), &got); err != nil {
+				t.Fatal(err)
+			}
+			if tc.want.List && tc.want.Values == nil {
+				tc.want.Values = []string{}
+			}
+			if diff := cmp.Diff(tc.want, got.A); diff != "" {
+				t.Error(diff)
+			}
+			text, err := json.Marshal(got.A)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.json, string(text)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestConfigValue_RefusesWhatHasNoLine(t *testing.T) {
+	for name, text := range map[string]string{
+		"null":                  `null`,
+		"an object":             `{"a": "b"}`,
+		"a list in a list":      `[["a"]]`,
+		"null in a list":        `["a", null]`,
+		"an object in a list":   `[{}]`,
+		"a number out of range": `1e999`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var extra ExtraConfig
+			if err := json.Unmarshal([]byte(`{"a": {"b": `+text+`}}`), &extra); err == nil {
+				t.Errorf("read %v", extra)
+			}
+		})
+	}
+}
+
+func TestConfigValue_SurvivesJSONAndUnstructured(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := ListValue(rapid.SliceOfN(rapid.String(), 0, 4).Draw(t, "items")...)
+		if value.Values == nil {
+			value.Values = []string{}
+		}
+		if rapid.Bool().Draw(t, "single") {
+			value = SingleValue(rapid.String().Draw(t, "value"))
+		}
+		want := &Nova{Spec: NovaSpec{ExtraConfig: ExtraConfig{"s": {"k": value}}}}
+		text, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := &Nova{}
+		if err := json.Unmarshal(text, got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = &Nova{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+		if diff := cmp.Diff(want, want.DeepCopy()); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestExtraConfig_Catalog(t *testing.T) {
+	extra := ExtraConfig{"DEFAULT": {"debug": SingleValue("true")}, "pci": {"alias": ListValue("a", "b")}}
+	want := map[string]map[string]catalog.Value{
+		"DEFAULT": {"debug": {Values: []string{"true"}}},
+		"pci":     {"alias": {Values: []string{"a", "b"}, List: true}},
+	}
+	if diff := cmp.Diff(want, extra.Catalog()); diff != "" {
+		t.Error(diff)
+	}
+	if ExtraConfig(nil).Catalog() != nil {
+		t.Error("nil became a map")
+	}
+}
