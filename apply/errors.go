@@ -107,7 +107,10 @@ func brief(err error) string {
 		if len(text) > head+tail {
 			text = text[:head] + " ... " + text[len(text)-tail:]
 		}
-		causes = append(causes, strings.TrimPrefix(c.Field+": "+text, ": "))
+		text = strings.TrimPrefix(c.Field+": "+text, ": ")
+		if !slices.Contains(causes, text) { // some validations run twice
+			causes = append(causes, text)
+		}
 	}
 	if len(causes) == 0 {
 		return err.Error()
@@ -152,6 +155,8 @@ func causeOf(err error) Cause {
 		return CauseWebhook
 	case apierrors.IsForbidden(err) && quotaText.MatchString(err.Error()):
 		return CauseQuota
+	case apierrors.IsInvalid(err) && slices.Contains(paths(err), "metadata.uid"):
+		return CauseChanged // our precondition: another object has the name
 	case apierrors.IsInvalid(err) && immutable(err):
 		return CauseImmutable
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):

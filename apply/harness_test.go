@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -233,3 +234,11 @@ spec:
       restartPolicy: Never
       containers: [{name: db-sync, image: "nova:2026.1-hang-db-sync"}]`
 )
+
+// Short names for what tables write often.
+type (
+	contextT  = context.Context
+	schemaGVK = schema.GroupVersionKind
+)
+
+var configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")

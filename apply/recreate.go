@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ import (
 func (r *run) recreate(ctx context.Context, s *step, refusal *Error) error {
 	if err := r.prove(ctx, s.desired); err != nil {
 		e := newError("replace", s.Key, err)
-		e.Err = fmt.Errorf("the new object is refused, the live one stays: %w", e.Err)
+		e.Remedy = strings.TrimPrefix(e.Remedy+"; the live object stays", "; ")
 		return e
 	}
 	r.memo.drop(r.owner, s.Key)
