@@ -1,0 +1,147 @@
+package nova
+
+import (
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render"
+)
+
+// maxSettle bounds how often the assumed world answers. Each answer opens at least one
+// more gate, and there are a dozen in a row.
+const maxSettle = 32
+
+// Settle decides about a Nova in a world where everything works: whatever the decision
+// wants comes up, and every gate opens. Secrets of the input are used; those that are
+// missing get placeholders, whose names it returns sorted. It is what an offline
+// preview shows when no observation is given.
+func Settle(in Input) (Result, []string) {
+	in.Observed = in.Observed.clone()
+	placeholders := in.assumeInputs()
+	result := Decide(in)
+	for range maxSettle {
+		next := in
+		next.Nova = in.Nova.DeepCopy()
+		next.Nova.Status = result.Status
+		in.assumeOutcome(result)
+		next.Observed = in.Observed
+		settled := Decide(next)
+		if reflect.DeepEqual(settled.Conditions, result.Conditions) && len(settled.Set.Desired) == len(result.Set.Desired) {
+			return settled, placeholders
+		}
+		result = settled
+	}
+	return result, placeholders
+}
+
+func (o Observed) clone() Observed {
+	o.Secrets = cloneMap(o.Secrets)
+	o.RabbitmqClusters = cloneMap(o.RabbitmqClusters)
+	o.MariaDBs = cloneMap(o.MariaDBs)
+	o.Databases, o.Users, o.Grants = cloneMap(o.Databases), cloneMap(o.Users), cloneMap(o.Grants)
+	o.Deployments, o.Jobs, o.Routes = cloneMap(o.Deployments), cloneMap(o.Jobs), cloneMap(o.Routes)
+	return o
+}
+
+func cloneMap[V any](m map[string]V) map[string]V {
+	out := make(map[string]V, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+// assumeInputs opens the gates on what the resource refers to.
+func (in *Input) assumeInputs() []string {
+	n := in.Nova.DeepCopy()
+	n.Default()
+	seen := &in.Observed
+	seen.Store = &Readiness{Ready: true}
+	seen.GatewayAPI, seen.VPA = Capability{Served: true}, Capability{Served: true}
+	seen.Health = &Health{Code: 200}
+	for _, db := range []*v1alpha1.DatabaseSpec{&n.Spec.APIDatabase, &n.Spec.Database} {
+		if db.Managed() {
+			seen.MariaDBs[db.ClusterRef.Name] = Readiness{Ready: true}
+		}
+	}
+	var made []string
+	need := func(name, key, value string) {
+		data := SecretData{}
+		for k, v := range seen.Secrets[name] {
+			data[k] = v
+		}
+		if data[key].Trimmed() == "" {
+			data[key] = render.Sensitive(value)
+			made = append(made, name+"/"+key)
+		}
+		seen.Secrets[name] = data
+	}
+	for _, gate := range credentialGates(n) {
+		for _, key := range gate.keys {
+			need(gate.secret.Name, key, "placeholder-"+key)
+		}
+	}
+	if ref := n.Spec.Messaging.SecretRef; ref != nil {
+		need(ref.Name, keyOr(ref.Key, v1alpha1.DefaultTransportURLKey), "rabbit://placeholder:placeholder@placeholder:5672/")
+	}
+	if ref := n.Spec.Messaging.ClusterRef; ref != nil {
+		if seen.RabbitmqClusters[ref.Name].UserSecret == "" {
+			seen.RabbitmqClusters[ref.Name] = RabbitmqCluster{UserSecret: ref.Name + "-default-user"}
+		}
+		cluster := seen.RabbitmqClusters[ref.Name]
+		secret := SecretKey(n, keyOr(cluster.UserSecretNamespace, n.Namespace), cluster.UserSecret)
+		need(secret, keyUsername, "placeholder")
+		need(secret, keyPassword, "placeholder")
+		need(secret, "host", ref.Name+"."+n.Namespace+".svc")
+		need(secret, "port", "5672")
+	}
+	if remote := n.Spec.RemoteCompute; remote != nil {
+		ref := remote.TransportURLSecretRef
+		need(ref.Name, keyOr(ref.Key, v1alpha1.DefaultTransportURLKey), "rabbit://placeholder:placeholder@placeholder:5671/")
+	}
+	slices.Sort(made)
+	return made
+}
+
+func keyOr(key, fallback string) string {
+	if key == "" {
+		return fallback
+	}
+	return key
+}
+
+// assumeOutcome makes everything a decision wants come up.
+func (in *Input) assumeOutcome(result Result) {
+	seen := &in.Observed
+	for _, o := range result.Set.Desired {
+		name := o.Content.GetName()
+		switch o.Key().GroupVersionKind {
+		case kindDatabase:
+			seen.Databases[name] = Readiness{Ready: true}
+		case kindUser:
+			seen.Users[name] = Readiness{Ready: true}
+		case kindGrant:
+			seen.Grants[name] = Readiness{Ready: true}
+		case kindHTTPRoute:
+			seen.Routes[name] = Route{Accepted: true}
+		case kindJob:
+			seen.Jobs[name] = Job{Name: name, UID: "assumed", Complete: true, TemplateHash: o.Content.GetAnnotations()[v1alpha1.AnnotationPodSpecHash]}
+		case kindDeployment:
+			seen.Deployments[name] = assumedDeployment(o.Content)
+		}
+	}
+}
+
+func assumedDeployment(u *unstructured.Unstructured) Deployment {
+	replicas := int32(1)
+	if count, ok, err := unstructured.NestedInt64(u.Object, "spec", "replicas"); ok && err == nil {
+		replicas = int32(count)
+	}
+	return Deployment{
+		Generation: 1, ObservedGeneration: 1, Replicas: &replicas, TotalReplicas: replicas,
+		UpdatedReplicas: replicas, ReadyReplicas: replicas, AvailableReplicas: replicas, Available: true,
+	}
+}

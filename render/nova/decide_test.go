@@ -1,0 +1,55 @@
+package nova
+
+import (
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+)
+
+const minimalYAML = `
+apiVersion: nova.openstack.c5c3.io/v1alpha1
+kind: Nova
+metadata: {name: nova, namespace: openstack}
+spec:
+  openStackRelease: "2026.1"
+  image: {repository: registry.example.com/nova, tag: "2026.1"}
+  apiDatabase: {clusterRef: {name: mariadb}, database: nova_api, secretRef: {name: nova-api-db}}
+  database: {clusterRef: {name: mariadb}, database: nova, secretRef: {name: nova-db}}
+  cache: {clusterRef: {name: memcached}}
+  messaging: {clusterRef: {name: rabbitmq}}
+  keystoneEndpoint: http://keystone.openstack.svc:5000/v3
+  serviceUser: {secretRef: {name: nova-service-user}}
+  metadata: {sharedSecretRef: {name: nova-metadata}}
+`
+
+func parse(t testing.TB, text string) *v1alpha1.Nova {
+	t.Helper()
+	n := &v1alpha1.Nova{}
+	if err := yaml.UnmarshalStrict([]byte(text), n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestSettle_MinimalIsReady(t *testing.T) {
+	r, placeholders := Settle(Input{Nova: parse(t, minimalYAML)})
+	if r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	for _, c := range r.Conditions {
+		t.Log(c.Type, c.Status, c.Reason, c.Message)
+	}
+	for _, o := range r.Set.Desired {
+		raw, _ := yaml.Marshal(o.Content.Object)
+		t.Logf("--- %s %s\n%s", o.Stage, o.Key(), raw)
+	}
+	for _, o := range r.Set.Absent {
+		t.Log("absent", o.Key, o.Reason)
+	}
+	for _, o := range r.Set.Held {
+		t.Log("held", o.Key, o.Gate)
+	}
+	t.Log(placeholders, r.Requeue, r.Status)
+}

@@ -1,0 +1,131 @@
+package nova
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/pod"
+)
+
+// migration is one run-once Job of the schemas.
+type migration struct {
+	suffix, component string
+	argv              func(*v1alpha1.Nova) []string
+}
+
+// migrations are the four, by id in the index of children.
+var migrations = map[string]migration{
+	childDBSync: {suffixDBSync, v1alpha1.ComponentDBSync, func(n *v1alpha1.Nova) []string {
+		return shell(v1alpha1.ComponentDBSync, dbSyncScript, n.Spec.Database.Database)
+	}},
+	childDBExpand: {suffixDBExpand, v1alpha1.ComponentDBExpand, func(*v1alpha1.Nova) []string {
+		return shell(v1alpha1.ComponentDBExpand, dbExpandScript)
+	}},
+	childDBMigrate: {suffixDBMigrate, v1alpha1.ComponentDBMigrate, func(*v1alpha1.Nova) []string {
+		return []string{"nova-manage", "--config-dir", configDir, "cell_v2", "list_cells"}
+	}},
+	childDBContract: {suffixDBContract, v1alpha1.ComponentDBContract, func(*v1alpha1.Nova) []string {
+		return shell(v1alpha1.ComponentDBContract, dbContractScript)
+	}},
+}
+
+// migrationRetries is how often a failed try is repeated. An unreachable database
+// costs about 207 s a try.
+const migrationRetries = 4
+
+// migrationJob builds a run-once Job. There is no TTL, because the finished Job is the
+// record that its template ran, and no deadline, because a long backfill is legitimate.
+func migrationJob(id string) builder {
+	return func(p *pass) (render.Resource, error) {
+		m := migrations[id]
+		template, err := m.template(p)
+		if err != nil {
+			return nil, err
+		}
+		hash, err := templateHash(template)
+		if err != nil {
+			return nil, err
+		}
+		return batchv1ac.Job(p.nova.Name+m.suffix, p.nova.Namespace).
+			WithLabels(componentLabels(p.nova, m.component)).
+			WithAnnotations(map[string]string{v1alpha1.AnnotationPodSpecHash: hash}).
+			WithSpec(batchv1ac.JobSpec().WithBackoffLimit(migrationRetries).WithTemplate(template)), nil
+	}
+}
+
+// template is the pod template of a migration, from which its hash is taken.
+func (m migration) template(p *pass) (*corev1ac.PodTemplateSpecApplyConfiguration, error) {
+	return jobTemplate(p, m.component, corev1.RestartPolicyNever, m.argv(p.nova), jobEnvironment(p.nova))
+}
+
+// jobTemplate is the pod template of every Job and CronJob. Its labels carry name and
+// instance, so that the NetworkPolicy covers the pod, and never component api, or the
+// API's Service would send requests there.
+func jobTemplate(p *pass, component string, restart corev1.RestartPolicy, argv []string, env []*corev1ac.EnvVarApplyConfiguration) (*corev1ac.PodTemplateSpecApplyConfiguration, error) {
+	n := p.nova
+	jobs := n.Spec.Jobs
+	if jobs == nil {
+		jobs = &v1alpha1.JobSpec{}
+	}
+	resources, err := pod.Resources(jobs.Resources, defaultCPU, pod.Memory(1, 1))
+	if err != nil {
+		return nil, err
+	}
+	vols := jobVolumes(p)
+	spec := corev1ac.PodSpec().
+		WithAutomountServiceAccountToken(false).
+		WithRestartPolicy(restart).
+		WithSecurityContext(pod.PodSecurity()).
+		WithContainers(corev1ac.Container().
+			WithName(component).
+			WithImage(n.Spec.Image.Reference()).
+			WithImagePullPolicy(pod.PullPolicy(n.Spec.Image, p.in.Settings.PullPolicy)).
+			WithCommand(argv...).
+			WithEnv(env...).
+			WithResources(resources).
+			WithVolumeMounts(vols.mounts...).
+			WithSecurityContext(pod.ContainerSecurity())).
+		WithVolumes(vols.volumes...)
+	if class := jobPriority(n, jobs); class != "" {
+		spec.WithPriorityClassName(class)
+	}
+	if err := pod.Place(spec, jobPlacement(n, jobs)); err != nil {
+		return nil, err
+	}
+	return corev1ac.PodTemplateSpec().WithLabels(componentLabels(n, component)).WithSpec(spec), nil
+}
+
+// jobPriority falls back to the API's class; an empty one opts out.
+func jobPriority(n *v1alpha1.Nova, jobs *v1alpha1.JobSpec) string {
+	class := jobs.PriorityClassName
+	if class == nil {
+		class = n.Spec.API.Deployment.PriorityClassName
+	}
+	if class == nil {
+		return ""
+	}
+	return *class
+}
+
+// jobPlacement falls back to the API's placement field by field. Of its affinity only
+// the node part applies: pod (anti-)affinity is about spreading replicas.
+func jobPlacement(n *v1alpha1.Nova, jobs *v1alpha1.JobSpec) v1alpha1.NodePlacementSpec {
+	fallback := n.Spec.API.Deployment.NodePlacementSpec
+	placement := v1alpha1.NodePlacementSpec{NodeSelector: jobs.NodeSelector, Tolerations: jobs.Tolerations, Affinity: jobs.Affinity}
+	if placement.NodeSelector == nil {
+		placement.NodeSelector = fallback.NodeSelector
+	}
+	if placement.Tolerations == nil {
+		placement.Tolerations = fallback.Tolerations
+	}
+	switch {
+	case placement.Affinity == nil && fallback.Affinity != nil && fallback.Affinity.NodeAffinity != nil:
+		placement.Affinity = &corev1.Affinity{NodeAffinity: fallback.Affinity.NodeAffinity}
+	case placement.Affinity != nil && *placement.Affinity == (corev1.Affinity{}):
+		placement.Affinity = nil
+	}
+	return placement
+}

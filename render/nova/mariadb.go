@@ -1,0 +1,106 @@
+package nova
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render"
+)
+
+// MariaDB's kinds, written out because its Go types send zero values as wishes.
+var mariadbGroup = schema.GroupVersion{Group: "k8s.mariadb.com", Version: "v1alpha1"}
+
+// dbBlock is one of the two databases of the spec.
+type dbBlock struct {
+	spec *v1alpha1.DatabaseSpec
+	// instance is the name of its MariaDB objects, and of the SQL user in Static mode.
+	instance string
+	// budget is the connection limit of that user.
+	budget int32
+}
+
+func apiBlock(n *v1alpha1.Nova) dbBlock {
+	return dbBlock{spec: &n.Spec.APIDatabase, instance: n.Name + suffixAPIDatabase, budget: 2*processes(n) + 4}
+}
+
+func cellBlock(n *v1alpha1.Nova) dbBlock {
+	b := dbBlock{spec: &n.Spec.Database, instance: n.Name, budget: 2*processes(n) + 4}
+	if consoleEnabled(n) {
+		b.budget += 2 * (n.Spec.ConsoleProxy.Deployment.Replicas + 1)
+	}
+	return b
+}
+
+// processes counts the threads that may hold a connection to a schema while every
+// role surges by one pod. The limit is twice that, for a second pooled connection
+// each, and four for a Job: the server's own default of 10 is too small before the
+// first request.
+func processes(n *v1alpha1.Nova) int32 {
+	api, meta := n.Spec.API.UWSGI, n.Spec.Metadata.UWSGI
+	return (upperAPIReplicas(n)+1)*max(api.Processes, 1)*max(api.Threads, 1) +
+		(n.Spec.Metadata.Deployment.Replicas+1)*max(meta.Processes, 1)*max(meta.Threads, 1) +
+		(n.Spec.Scheduler.Deployment.Replicas+1)**n.Spec.Scheduler.Workers +
+		(n.Spec.Conductor.Deployment.Replicas+1)**n.Spec.Conductor.Workers
+}
+
+// static reports whether the operator makes the login of the block.
+func (b dbBlock) static() bool {
+	return b.spec.Managed() && b.spec.EffectiveCredentialsMode() == v1alpha1.CredentialsModeStatic
+}
+
+// mariadbObject is the frame of the three kinds.
+func mariadbObject(p *pass, kind schema.GroupVersionKind, name string, b dbBlock, spec map[string]any) render.Resource {
+	spec["mariaDbRef"] = map[string]any{"name": b.spec.ClusterRef.Name}
+	labels := map[string]any{}
+	for key, value := range commonLabels(p.nova) {
+		labels[key] = value
+	}
+	return map[string]any{
+		"apiVersion": kind.GroupVersion().String(),
+		"kind":       kind.Kind,
+		"metadata":   map[string]any{"name": name, "namespace": p.nova.Namespace, "labels": labels},
+		"spec":       spec,
+	}
+}
+
+// database provisions a schema of a block, named where the schema is not the block's
+// own.
+func database(block func(*v1alpha1.Nova) dbBlock, name, schema func(*v1alpha1.Nova) string) builder {
+	return func(p *pass) (render.Resource, error) {
+		b := block(p.nova)
+		if !b.spec.Managed() {
+			return nil, nil
+		}
+		return mariadbObject(p, kindDatabase, name(p.nova), b, map[string]any{
+			"characterSet": "utf8", "collate": "utf8_general_ci", "name": schema(p.nova),
+		}), nil
+	}
+}
+
+func user(block func(*v1alpha1.Nova) dbBlock) builder {
+	return func(p *pass) (render.Resource, error) {
+		b := block(p.nova)
+		if !b.static() {
+			return nil, nil
+		}
+		return mariadbObject(p, kindUser, b.instance, b, map[string]any{
+			"passwordSecretKeyRef": map[string]any{"name": b.spec.SecretRef.Name, "key": keyPassword},
+			"maxUserConnections":   b.budget,
+		}), nil
+	}
+}
+
+func grant(block func(*v1alpha1.Nova) dbBlock, name, schema func(*v1alpha1.Nova) string) builder {
+	return func(p *pass) (render.Resource, error) {
+		b := block(p.nova)
+		if !b.static() {
+			return nil, nil
+		}
+		return mariadbObject(p, kindGrant, name(p.nova), b, map[string]any{
+			"privileges": []any{"ALL PRIVILEGES"}, "database": schema(p.nova), "table": "*", "username": b.instance,
+		}), nil
+	}
+}
+
+func apiSchema(n *v1alpha1.Nova) string  { return n.Spec.APIDatabase.Database }
+func cellSchema(n *v1alpha1.Nova) string { return n.Spec.Database.Database }

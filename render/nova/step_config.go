@@ -1,0 +1,133 @@
+package nova
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/c5c3/nova-operator/api/catalog"
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/ini"
+)
+
+// configuration is the ConfigMap the workloads of this pass mount.
+type configuration struct {
+	// name is empty while no usable one was ever rendered.
+	name string
+	// data is set when this pass rendered it; keys always.
+	data map[string]string
+	keys []string
+	// fresh is true when this pass rendered it, false for the last good one.
+	fresh bool
+}
+
+// has reports whether the ConfigMap carries a key.
+func (c configuration) has(key string) bool { return slices.Contains(c.keys, key) }
+
+// configStep renders the configuration. Text that would break out of its line keeps
+// the last good ConfigMap and lets the pass go on with it.
+func configStep(p *pass) {
+	p.extraConfigHealth()
+	data, err := configData(p.nova)
+	if err != nil {
+		p.config = p.lastGood()
+		p.unready(v1alpha1.ReasonConfigError, err.Error())
+		p.hold(childConfig, v1alpha1.ReasonConfigError)
+		return
+	}
+	p.config = configuration{
+		name: p.nova.Name + suffixConfig + "-" + contentHash(data),
+		data: data, keys: slices.Sorted(maps.Keys(data)), fresh: true,
+	}
+}
+
+// configData is the content of the ConfigMap.
+func configData(n *v1alpha1.Nova) (map[string]string, error) {
+	extra := extraOptions(n)
+	if findings := catalog.CheckKeys(catalog.NovaKeys, extra).Errors; len(findings) > 0 {
+		f := findings[0]
+		return nil, fmt.Errorf("spec.extraConfig[%s][%s]: %s", f.Section, f.Key, f.Message)
+	}
+	conf := merged(novaConf(n), extra)
+	if err := conf.Check(); err != nil {
+		return nil, err
+	}
+	data := map[string]string{"nova.conf": conf.String()}
+	for key, overlay := range overlays(n) {
+		data[key] = overlay.String()
+	}
+	if jsonLogging(n) {
+		data[loggingFile] = loggingINI(n).String()
+	}
+	return data, nil
+}
+
+// merged lays extraConfig over the operator's options, key by key. Its values are in
+// file form: `$name` interpolates, as everywhere in nova.conf. oslo.config finds a
+// section in any case, so its names are folded onto ours. How a list is written is
+// looked up in the newest catalog: the resource's release must not rename the
+// ConfigMap.
+func merged(conf ini.File, extra map[string]map[string]catalog.Value) ini.File {
+	releases := catalog.Releases()
+	newest := releases[len(releases)-1]
+	for section, options := range extra {
+		for option, value := range options {
+			conf.SetRaw(catalog.Section(section), option, catalog.Lines(newest, section, option, value)...)
+		}
+	}
+	return conf
+}
+
+// contentHash is the digest that names a ConfigMap: SHA-256 over length-prefixed
+// pairs in key order, first eight hex digits.
+func contentHash(data map[string]string) string {
+	h := sha256.New()
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		fmt.Fprintf(h, "%d:%s=%d:%s\n", len(key), key, len(data[key]), data[key])
+	}
+	return hex.EncodeToString(h.Sum(nil))[:8]
+}
+
+// lastGood is the ConfigMap the live API Deployment mounts, with the keys of that
+// ConfigMap itself.
+func (p *pass) lastGood() configuration {
+	name := p.seen.Deployments[p.nova.Name].ConfigMap
+	for _, cm := range p.seen.ConfigMaps {
+		if name != "" && cm.Name == name {
+			return configuration{name: name, keys: cm.Keys}
+		}
+	}
+	return configuration{}
+}
+
+// extraConfigHealth says which of the operator's own options extraConfig overrides.
+func (p *pass) extraConfigHealth() {
+	overridden := catalog.Overridden(catalog.NovaKeys, extraOptions(p.nova))
+	if overridden == "" {
+		p.set(v1alpha1.ConditionExtraConfigHealthy, metav1.ConditionTrue, v1alpha1.ReasonNoOwnedKeysOverridden,
+			"spec.extraConfig overrides no operator-owned keys")
+		return
+	}
+	message := "spec.extraConfig overrides operator-owned keys: " + overridden
+	p.set(v1alpha1.ConditionExtraConfigHealthy, metav1.ConditionFalse, v1alpha1.ReasonOwnedKeysOverridden, message)
+	last := p.condition(v1alpha1.ConditionExtraConfigHealthy)
+	if last == nil || last.Status != metav1.ConditionFalse || last.Message != message {
+		p.warn(v1alpha1.EventExtraConfigOwnedKeyOverride, message)
+	}
+}
+
+// configMap is one immutable generation of the configuration.
+func configMap(p *pass) (render.Resource, error) {
+	labels := componentLabels(p.nova, v1alpha1.ComponentConfig)
+	labels[v1alpha1.LabelConfigBase] = p.nova.Name + suffixConfig
+	return corev1ac.ConfigMap(p.config.name, p.nova.Namespace).
+		WithLabels(labels).
+		WithData(p.config.data).
+		WithImmutable(true), nil
+}

@@ -1,0 +1,55 @@
+package nova
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+)
+
+// maxBody is how much of an error answer a condition quotes, in bytes.
+const maxBody = 256
+
+// APIAvailable tells the observer whether there is an API to ask.
+func APIAvailable(n *v1alpha1.Nova, seen Observed) bool {
+	return seen.Deployments[n.Name].available()
+}
+
+// healthStep reports what the API answered.
+func healthStep(p *pass) {
+	h := p.seen.Health
+	switch {
+	case p.out.Status.Endpoint == "" || h == nil:
+		p.unready(v1alpha1.ReasonEndpointNotReady, "endpoint not yet configured")
+	case h.Failure != "":
+		p.unready(h.Failure, healthMessage(h))
+	case h.Code >= 200 && h.Code < 300:
+		p.ready(v1alpha1.ReasonAPIHealthy, "Nova API is responding at "+HealthURL(p.nova))
+		return
+	default:
+		message := fmt.Sprintf("Nova API returned HTTP %d", h.Code)
+		if h.Body != "" {
+			message += ": " + oneLine(h.Body)
+		}
+		p.unready(v1alpha1.ReasonAPIUnhealthy, message)
+	}
+	p.requeue(pollHealth)
+}
+
+func healthMessage(h *Health) string {
+	switch h.Failure {
+	case v1alpha1.ReasonHealthCheckTimeout:
+		return "health check timed out"
+	case v1alpha1.ReasonEndpointNotReady:
+		return "endpoint not resolvable"
+	case v1alpha1.ReasonConnectionFailed:
+		return "connection failed: " + h.Error
+	default:
+		return "health check failed: " + h.Error
+	}
+}
+
+func oneLine(body string) string {
+	body = body[:min(len(body), maxBody)]
+	return strings.ToValidUTF8(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(body), "")
+}

@@ -1,0 +1,66 @@
+package nova
+
+import "github.com/c5c3/nova-operator/api/v1alpha1"
+
+// available is the steady-state test: the live Deployment is at its generation, has
+// the pods it wants and says so. Old pods count: they serve.
+func (d Deployment) available() bool {
+	return d.ObservedGeneration >= d.Generation && d.ReadyReplicas >= d.wanted() && d.Available
+}
+
+func (d Deployment) wanted() int32 {
+	if d.Replicas == nil {
+		return 1
+	}
+	return *d.Replicas
+}
+
+// roleStep reports a role that does not stop the pass: its Deployment wakes the Nova
+// when it turns ready.
+func roleStep(r *role) func(*pass) {
+	return func(p *pass) {
+		if p.roleAvailable(r) {
+			p.ready(r.ready, "Nova "+r.words+" deployment is available")
+			return
+		}
+		p.unready(r.waiting, "Nova "+r.words+" deployment is not yet available")
+	}
+}
+
+func (p *pass) roleAvailable(r *role) bool {
+	live, ok := p.seen.Deployments[r.name(p.nova)]
+	return ok && live.available()
+}
+
+// consoleProxyStep is the role's, or says that it is switched off.
+func consoleProxyStep(p *pass) {
+	if !consoleEnabled(p.nova) {
+		p.ready(v1alpha1.ReasonConsoleProxyDisabled, "spec.consoleProxy.enabled is false; the console proxy is not rendered")
+		return
+	}
+	roleStep(&consoleProxy)(p)
+}
+
+// deploymentStep waits for the API: what is behind it only makes sense once it serves.
+func deploymentStep(p *pass) {
+	if !p.roleAvailable(&api) {
+		p.wait(v1alpha1.ReasonWaitingForDeployment, "Nova API deployment is not yet available", pollDeployment)
+		return
+	}
+	p.out.Status.Endpoint = endpoint(p.nova)
+	p.ready(v1alpha1.ReasonDeploymentReady, "Nova API deployment is available")
+}
+
+// endpoint is where clients reach the API.
+func endpoint(n *v1alpha1.Nova) string {
+	if n.Spec.Gateway != nil {
+		return "https://" + n.Spec.Gateway.Hostname + "/"
+	}
+	return "http://" + n.Name + "." + n.Namespace + ".svc.cluster.local:" + itoa(portAPI)
+}
+
+// HealthURL is what the probe asks: always the Service, so that a gateway can't hide
+// the state of the API itself.
+func HealthURL(n *v1alpha1.Nova) string {
+	return "http://" + n.Name + "." + n.Namespace + ".svc.cluster.local:" + itoa(portAPI) + "/"
+}
