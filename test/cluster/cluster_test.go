@@ -213,6 +213,23 @@ func TestShared_PodMarkedUnreadyRecovers(t *testing.T) {
 	awaitReplicas(t, client, ns, "api", 2, 2)
 }
 
+func TestShared_PodMarkedToFail(t *testing.T) {
+	c := cluster.Shared(t)
+	client, ns := clientFor(t, c), c.Namespace(t)
+	template := podTemplate("agent", "nova:2026.1")
+	_, err := client.CoreV1().Pods(ns).Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "agent", Annotations: map[string]string{"devcluster.c5c3.io/fail": "true"}},
+		Spec:       template.Spec,
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster.Eventually(t, "failed pod", func(ctx context.Context) (bool, error) {
+		pod, err := client.CoreV1().Pods(ns).Get(ctx, "agent", metav1.GetOptions{})
+		return err == nil && pod.Status.Phase == corev1.PodFailed, err
+	})
+}
+
 func TestShared_ForeignDefinitionsServed(t *testing.T) {
 	client := clientFor(t, cluster.Shared(t))
 	for groupVersion, kind := range map[string]string{
@@ -238,75 +255,71 @@ func TestShared_ForeignDefinitionsServed(t *testing.T) {
 	}
 }
 
+// nodeReady returns the status of a node's Ready condition.
+func nodeReady(t *testing.T, client kubernetes.Interface, name string) corev1.ConditionStatus {
+	t.Helper()
+	node, err := client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cond := range node.Status.Conditions {
+		if cond.Type == corev1.NodeReady {
+			return cond.Status
+		}
+	}
+	return ""
+}
+
 func TestNode_GoesAndComesBack(t *testing.T) {
 	c := cluster.StartFor(t, cluster.Options{Nodes: 2})
 	client := clientFor(t, c)
 	createDeployment(t, client, "default", "api", "nova:2026.1") // spread over both nodes
 	awaitReplicas(t, client, "default", "api", 2, 2)
-
-	if err := c.NodeGone(t.Context(), "node-1"); err != nil {
-		t.Fatal(err)
-	}
-	ready := func() corev1.ConditionStatus {
+	gone := func() {
 		t.Helper()
-		node, err := client.CoreV1().Nodes().Get(t.Context(), "node-1", metav1.GetOptions{})
-		if err != nil {
+		if err := c.NodeGone(t.Context(), "node-1"); err != nil {
 			t.Fatal(err)
 		}
-		for _, cond := range node.Status.Conditions {
-			if cond.Type == corev1.NodeReady {
-				return cond.Status
-			}
+		if got := nodeReady(t, client, "node-1"); got != corev1.ConditionUnknown {
+			t.Errorf("gone node is Ready=%s", got)
 		}
-		return ""
+		awaitReplicas(t, client, "default", "api", 2, 1)
 	}
-	if got := ready(); got != corev1.ConditionUnknown {
-		t.Errorf("gone node is Ready=%s", got)
+	back := func() {
+		t.Helper()
+		if err := c.NodeBack(t.Context(), "node-1"); err != nil {
+			t.Fatal(err)
+		}
+		if got := nodeReady(t, client, "node-1"); got != corev1.ConditionTrue {
+			t.Errorf("returned node is Ready=%s", got)
+		}
+		awaitReplicas(t, client, "default", "api", 2, 2)
 	}
-	awaitReplicas(t, client, "default", "api", 2, 1)
+	gone()
+	back()
 
-	// Nobody on the node confirms a deletion.
+	// Nobody on a gone node confirms a deletion.
+	gone()
 	pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=node-1"})
 	if err != nil || len(pods.Items) != 1 {
 		t.Fatalf("pods on node-1: %d, %v", len(pods.Items), err)
 	}
-	gone := pods.Items[0].Name
-	if err := client.CoreV1().Pods("default").Delete(t.Context(), gone, metav1.DeleteOptions{}); err != nil {
+	name := pods.Items[0].Name
+	if err := client.CoreV1().Pods("default").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	awaitReplicas(t, client, "default", "api", 2, 2) // the replacement, on node-2
-	if pod, err := client.CoreV1().Pods("default").Get(t.Context(), gone, metav1.GetOptions{}); err != nil || pod.DeletionTimestamp == nil {
+	if pod, err := client.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{}); err != nil || pod.DeletionTimestamp == nil {
 		t.Errorf("pod on the gone node is not Terminating: %v", err)
 	}
-
-	if err := c.NodeBack(t.Context(), "node-1"); err != nil {
-		t.Fatal(err)
-	}
-	if got := ready(); got != corev1.ConditionTrue {
-		t.Errorf("returned node is Ready=%s", got)
-	}
+	back()
 	cluster.Eventually(t, "deletion confirmed", func(ctx context.Context) (bool, error) {
-		_, err := client.CoreV1().Pods("default").Get(ctx, gone, metav1.GetOptions{})
+		_, err := client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return true, nil
 		}
 		return false, err
 	})
-}
-
-func TestNode_PodsRecover(t *testing.T) {
-	c := cluster.StartFor(t, cluster.Options{Nodes: 1})
-	client := clientFor(t, c)
-	createDeployment(t, client, "default", "api", "nova:2026.1")
-	awaitReplicas(t, client, "default", "api", 2, 2)
-	if err := c.NodeGone(t.Context(), "node-1"); err != nil {
-		t.Fatal(err)
-	}
-	awaitReplicas(t, client, "default", "api", 2, 0)
-	if err := c.NodeBack(t.Context(), "node-1"); err != nil {
-		t.Fatal(err)
-	}
-	awaitReplicas(t, client, "default", "api", 2, 2)
 }
 
 func TestAPIServer_StopsAndStarts(t *testing.T) {
