@@ -37,6 +37,11 @@ const (
 	// ReasonConfigError surfaces when a configuration cannot be rendered or written.
 	ReasonConfigError = "ConfigError"
 
+	// ReasonApplyError surfaces on the condition of a step when the API server refused one
+	// of its objects, or another owner holds its name; the message names object and
+	// remedy.
+	ReasonApplyError = "ApplyError"
+
 	// ReasonVPAReady is True on VPAReady: an autoscaler exists per opted-in workload.
 	ReasonVPAReady = "VPAReady"
 
@@ -60,6 +65,14 @@ const (
 	// EventExtraConfigOwnedKeyOverride (Warning): extraConfig overrides an owned key, or
 	// overrides others than before.
 	EventExtraConfigOwnedKeyOverride = "ExtraConfigOwnedKeyOverride"
+
+	// EventDriftCorrected (Normal): a child, or a field of it that the operator owns, had
+	// been changed or deleted and was put right.
+	EventDriftCorrected = "DriftCorrected"
+
+	// EventFieldConflict (Warning): another manager claims a field the operator owns; it
+	// was taken back.
+	EventFieldConflict = "FieldConflict"
 
 	// EventRemoteChildrenAbandoned (Warning): the target cluster stayed unresolvable past
 	// the window and the finalizers are released without a cleanup.

@@ -119,17 +119,17 @@ func (in *Input) assumeOutcome(result Result) {
 	for _, o := range result.Set.Desired {
 		name := o.Content.GetName()
 		switch o.Key().GroupVersionKind {
-		case kindDatabase:
+		case KindDatabase:
 			seen.Databases[name] = Readiness{Ready: true}
-		case kindUser:
+		case KindUser:
 			seen.Users[name] = Readiness{Ready: true}
-		case kindGrant:
+		case KindGrant:
 			seen.Grants[name] = Readiness{Ready: true}
-		case kindHTTPRoute:
+		case KindHTTPRoute:
 			seen.Routes[name] = Route{Accepted: true}
-		case kindJob:
+		case KindJob:
 			seen.Jobs[name] = Job{Name: name, UID: "assumed", Complete: true, TemplateHash: o.Content.GetAnnotations()[v1alpha1.AnnotationPodSpecHash]}
-		case kindDeployment:
+		case KindDeployment:
 			seen.Deployments[name] = assumedDeployment(o.Content)
 		}
 	}

@@ -29,20 +29,20 @@ type child struct {
 
 // The kinds of the children.
 var (
-	kindSecret        = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
-	kindConfigMap     = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
-	kindService       = schema.GroupVersionKind{Version: "v1", Kind: "Service"}
-	kindDeployment    = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
-	kindJob           = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
-	kindCronJob       = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
-	kindPDB           = schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}
-	kindHPA           = schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
-	kindVPA           = schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
-	kindNetworkPolicy = schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}
-	kindHTTPRoute     = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}
-	kindDatabase      = mariadbGroup.WithKind("Database")
-	kindUser          = mariadbGroup.WithKind("User")
-	kindGrant         = mariadbGroup.WithKind("Grant")
+	KindSecret        = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	KindConfigMap     = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	KindService       = schema.GroupVersionKind{Version: "v1", Kind: "Service"}
+	KindDeployment    = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+	KindJob           = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
+	KindCronJob       = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
+	KindPDB           = schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}
+	KindHPA           = schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
+	KindVPA           = schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
+	KindNetworkPolicy = schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}
+	KindHTTPRoute     = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}
+	KindDatabase      = mariadbGroup.WithKind("Database")
+	KindUser          = mariadbGroup.WithKind("User")
+	KindGrant         = mariadbGroup.WithKind("Grant")
 )
 
 // Children that a step names.
@@ -75,59 +75,59 @@ var children []child
 
 func init() {
 	children = []child{
-		{id: "api/connection", step: stepDBConnections, kind: kindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixAPIConnection),
+		{id: "api/connection", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixAPIConnection),
 			build: derived(suffixAPIConnection, v1alpha1.ComponentAPIDBConnection, keyConnection, func(c *credentials) render.Sensitive { return c.api.dsn })},
-		{id: "cell/connection", step: stepDBConnections, kind: kindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixConnection),
+		{id: "cell/connection", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixConnection),
 			build: derived(suffixConnection, v1alpha1.ComponentDBConnection, keyConnection, func(c *credentials) render.Sensitive { return c.cell.dsn })},
-		{id: "service-user", step: stepDBConnections, kind: kindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixServiceUser),
+		{id: "service-user", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixServiceUser),
 			build: derived(suffixServiceUser, componentServiceUser, keyPassword, func(c *credentials) render.Sensitive { return c.servicePassword })},
-		{id: "metadata/secret", step: stepDBConnections, kind: kindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixMetadataKey),
+		{id: "metadata/secret", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixMetadataKey),
 			build: derived(suffixMetadataKey, componentMetadataSecret, keySharedSecret, func(c *credentials) render.Sensitive { return c.metadataSecret })},
-		{id: "transport", step: stepTransport, kind: kindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixTransport),
+		{id: "transport", step: stepTransport, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixTransport),
 			build: derived(suffixTransport, v1alpha1.ComponentTransportURL, keyTransportURL, func(c *credentials) render.Sensitive { return c.transport })},
-		{id: childConfig, step: stepConfig, kind: kindConfigMap, stage: render.StageConfig, policy: once, build: configMap, name: suffixed(suffixConfig)},
-		{id: "compute-config", step: stepComputeConfig, kind: kindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixContract), build: computeContract},
-		{id: childRemoteContract, step: stepComputeConfig, kind: kindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixRemote), build: remoteContract, off: "spec.remoteCompute is not set"},
+		{id: childConfig, step: stepConfig, kind: KindConfigMap, stage: render.StageConfig, policy: once, build: configMap, name: suffixed(suffixConfig)},
+		{id: "compute-config", step: stepComputeConfig, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixContract), build: computeContract},
+		{id: childRemoteContract, step: stepComputeConfig, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixRemote), build: remoteContract, off: "spec.remoteCompute is not set"},
 
-		{id: "api/database", step: stepDatabase, kind: kindDatabase, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true,
+		{id: "api/database", step: stepDatabase, kind: KindDatabase, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true,
 			build: database(apiBlock, suffixed(suffixAPIDatabase), apiSchema)},
-		{id: "api/user", step: stepDatabase, kind: kindUser, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true, build: user(apiBlock)},
-		{id: "api/grant", step: stepDatabase, kind: kindGrant, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true,
+		{id: "api/user", step: stepDatabase, kind: KindUser, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true, build: user(apiBlock)},
+		{id: "api/grant", step: stepDatabase, kind: KindGrant, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true,
 			build: grant(apiBlock, suffixed(suffixAPIDatabase), apiSchema)},
-		{id: "cell/database", step: stepDatabase, kind: kindDatabase, stage: render.StageDatabase, name: instanceName, data: true,
+		{id: "cell/database", step: stepDatabase, kind: KindDatabase, stage: render.StageDatabase, name: instanceName, data: true,
 			build: database(cellBlock, instanceName, cellSchema)},
-		{id: "cell0/database", step: stepDatabase, kind: kindDatabase, stage: render.StageDatabase, name: cell0Name, data: true,
+		{id: "cell0/database", step: stepDatabase, kind: KindDatabase, stage: render.StageDatabase, name: cell0Name, data: true,
 			build: database(cellBlock, cell0Name, cell0Schema)},
-		{id: "cell/user", step: stepDatabase, kind: kindUser, stage: render.StageDatabase, name: instanceName, data: true, build: user(cellBlock)},
-		{id: "cell/grant", step: stepDatabase, kind: kindGrant, stage: render.StageDatabase, name: instanceName, data: true,
+		{id: "cell/user", step: stepDatabase, kind: KindUser, stage: render.StageDatabase, name: instanceName, data: true, build: user(cellBlock)},
+		{id: "cell/grant", step: stepDatabase, kind: KindGrant, stage: render.StageDatabase, name: instanceName, data: true,
 			build: grant(cellBlock, instanceName, cellSchema)},
-		{id: "cell0/grant", step: stepDatabase, kind: kindGrant, stage: render.StageDatabase, name: cell0Name, data: true,
+		{id: "cell0/grant", step: stepDatabase, kind: KindGrant, stage: render.StageDatabase, name: cell0Name, data: true,
 			build: grant(cellBlock, cell0Name, cell0Schema)},
-		{id: childDBSync, step: stepDatabase, kind: kindJob, stage: render.StageJobs, policy: once, name: suffixed(suffixDBSync), build: migrationJob(childDBSync)},
+		{id: childDBSync, step: stepDatabase, kind: KindJob, stage: render.StageJobs, policy: once, name: suffixed(suffixDBSync), build: migrationJob(childDBSync)},
 
-		{id: "conductor/deployment", step: stepConductor, kind: kindDeployment, stage: render.StageWorkloads, policy: recreate, name: conductor.name, build: deployment(&conductor)},
-		{id: "scheduler/deployment", step: stepScheduler, kind: kindDeployment, stage: render.StageWorkloads, policy: recreate, name: scheduler.name, build: deployment(&scheduler)},
-		{id: "metadata/deployment", step: stepMetadata, kind: kindDeployment, stage: render.StageWorkloads, policy: recreate, name: metadata.name, build: deployment(&metadata)},
-		{id: "metadata/service", step: stepMetadata, kind: kindService, stage: render.StageNetwork, name: metadata.name, build: service(&metadata)},
-		{id: "console/deployment", step: stepConsoleProxy, kind: kindDeployment, stage: render.StageWorkloads, policy: recreate, name: consoleProxy.name, build: deployment(&consoleProxy), off: offConsole},
-		{id: "console/service", step: stepConsoleProxy, kind: kindService, stage: render.StageNetwork, name: consoleProxy.name, build: service(&consoleProxy), off: offConsole},
-		{id: "api/deployment", step: stepDeployment, kind: kindDeployment, stage: render.StageWorkloads, policy: recreate, name: api.name, build: deployment(&api)},
-		{id: "api/service", step: stepDeployment, kind: kindService, stage: render.StageNetwork, name: api.name, build: service(&api)},
-		{id: "api/budget", step: stepDeployment, kind: kindPDB, stage: render.StageNetwork, name: instanceName, build: disruptionBudget},
+		{id: "conductor/deployment", step: stepConductor, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: conductor.name, build: deployment(&conductor)},
+		{id: "scheduler/deployment", step: stepScheduler, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: scheduler.name, build: deployment(&scheduler)},
+		{id: "metadata/deployment", step: stepMetadata, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: metadata.name, build: deployment(&metadata)},
+		{id: "metadata/service", step: stepMetadata, kind: KindService, stage: render.StageNetwork, name: metadata.name, build: service(&metadata)},
+		{id: "console/deployment", step: stepConsoleProxy, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: consoleProxy.name, build: deployment(&consoleProxy), off: offConsole},
+		{id: "console/service", step: stepConsoleProxy, kind: KindService, stage: render.StageNetwork, name: consoleProxy.name, build: service(&consoleProxy), off: offConsole},
+		{id: "api/deployment", step: stepDeployment, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: api.name, build: deployment(&api)},
+		{id: "api/service", step: stepDeployment, kind: KindService, stage: render.StageNetwork, name: api.name, build: service(&api)},
+		{id: "api/budget", step: stepDeployment, kind: KindPDB, stage: render.StageNetwork, name: instanceName, build: disruptionBudget},
 
-		{id: "db-archive", step: stepDBArchive, kind: kindCronJob, stage: render.StageWorkloads, name: archiveName, build: archiveCronJob},
+		{id: "db-archive", step: stepDBArchive, kind: KindCronJob, stage: render.StageWorkloads, name: archiveName, build: archiveCronJob},
 
-		{id: apiRoute.child, step: stepHTTPRoute, kind: kindHTTPRoute, stage: render.StageNetwork, name: apiRoute.name, build: httpRoute(&apiRoute), off: "spec.gateway is not set"},
-		{id: metadataRoute.child, step: stepMetadataRoute, kind: kindHTTPRoute, stage: render.StageNetwork, name: metadataRoute.name, build: httpRoute(&metadataRoute), off: "spec.metadata.gateway is not set"},
-		{id: consoleRoute.child, step: stepConsoleRoute, kind: kindHTTPRoute, stage: render.StageNetwork, name: consoleRoute.name, build: httpRoute(&consoleRoute), off: "spec.consoleProxy.gateway is not set or the proxy is off"},
-		{id: "api/hpa", step: stepHPA, kind: kindHPA, stage: render.StageNetwork, name: instanceName, build: horizontalAutoscaler, off: "spec.autoscaling is not set"},
-		{id: "conductor/vpa", step: stepVPA, kind: kindVPA, stage: render.StageNetwork, name: conductor.name, build: verticalAutoscaler(&conductor), off: "spec.conductor.deployment.verticalAutoscaling is not set"},
-		{id: "scheduler/vpa", step: stepVPA, kind: kindVPA, stage: render.StageNetwork, name: scheduler.name, build: verticalAutoscaler(&scheduler), off: "spec.scheduler.deployment.verticalAutoscaling is not set"},
-		{id: "metadata/vpa", step: stepVPA, kind: kindVPA, stage: render.StageNetwork, name: metadata.name, build: verticalAutoscaler(&metadata), off: "spec.metadata.deployment.verticalAutoscaling is not set"},
-		{id: "console/vpa", step: stepVPA, kind: kindVPA, stage: render.StageNetwork, name: consoleProxy.name, build: verticalAutoscaler(&consoleProxy), off: "spec.consoleProxy.deployment.verticalAutoscaling is not set"},
-		{id: "api/vpa", step: stepVPA, kind: kindVPA, stage: render.StageNetwork, name: api.name, build: verticalAutoscaler(&api), off: "spec.api.deployment.verticalAutoscaling is not set"},
-		{id: "network-policy", step: stepNetworkPolicy, kind: kindNetworkPolicy, stage: render.StageNetwork, name: instanceName, build: networkPolicy, off: offPolicy},
-		{id: "console/network-policy", step: stepNetworkPolicy, kind: kindNetworkPolicy, stage: render.StageNetwork, name: consoleProxy.name, build: consolePolicy, off: offPolicy + ", or " + offConsole},
+		{id: apiRoute.child, step: stepHTTPRoute, kind: KindHTTPRoute, stage: render.StageNetwork, name: apiRoute.name, build: httpRoute(&apiRoute), off: "spec.gateway is not set"},
+		{id: metadataRoute.child, step: stepMetadataRoute, kind: KindHTTPRoute, stage: render.StageNetwork, name: metadataRoute.name, build: httpRoute(&metadataRoute), off: "spec.metadata.gateway is not set"},
+		{id: consoleRoute.child, step: stepConsoleRoute, kind: KindHTTPRoute, stage: render.StageNetwork, name: consoleRoute.name, build: httpRoute(&consoleRoute), off: "spec.consoleProxy.gateway is not set or the proxy is off"},
+		{id: "api/hpa", step: stepHPA, kind: KindHPA, stage: render.StageNetwork, name: instanceName, build: horizontalAutoscaler, off: "spec.autoscaling is not set"},
+		{id: "conductor/vpa", step: stepVPA, kind: KindVPA, stage: render.StageNetwork, name: conductor.name, build: verticalAutoscaler(&conductor), off: "spec.conductor.deployment.verticalAutoscaling is not set"},
+		{id: "scheduler/vpa", step: stepVPA, kind: KindVPA, stage: render.StageNetwork, name: scheduler.name, build: verticalAutoscaler(&scheduler), off: "spec.scheduler.deployment.verticalAutoscaling is not set"},
+		{id: "metadata/vpa", step: stepVPA, kind: KindVPA, stage: render.StageNetwork, name: metadata.name, build: verticalAutoscaler(&metadata), off: "spec.metadata.deployment.verticalAutoscaling is not set"},
+		{id: "console/vpa", step: stepVPA, kind: KindVPA, stage: render.StageNetwork, name: consoleProxy.name, build: verticalAutoscaler(&consoleProxy), off: "spec.consoleProxy.deployment.verticalAutoscaling is not set"},
+		{id: "api/vpa", step: stepVPA, kind: KindVPA, stage: render.StageNetwork, name: api.name, build: verticalAutoscaler(&api), off: "spec.api.deployment.verticalAutoscaling is not set"},
+		{id: "network-policy", step: stepNetworkPolicy, kind: KindNetworkPolicy, stage: render.StageNetwork, name: instanceName, build: networkPolicy, off: offPolicy},
+		{id: "console/network-policy", step: stepNetworkPolicy, kind: KindNetworkPolicy, stage: render.StageNetwork, name: consoleProxy.name, build: consolePolicy, off: offPolicy + ", or " + offConsole},
 	}
 }
 

@@ -115,7 +115,7 @@ func (p *pass) key(c child) render.Key {
 func (p *pass) prunable() {
 	if p.config.fresh {
 		p.out.Set.Held = append(p.out.Set.Held, p.retained()...)
-		p.out.Set.Prunable = []schema.GroupVersionKind{kindConfigMap}
+		p.out.Set.Prunable = []schema.GroupVersionKind{KindConfigMap}
 	}
 }
 

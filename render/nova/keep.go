@@ -30,7 +30,7 @@ func (p *pass) retained() []render.Held {
 		default:
 			continue
 		}
-		held = append(held, render.Held{Key: render.Key{GroupVersionKind: kindConfigMap, Namespace: p.nova.Namespace, Name: cm.Name}, Gate: gate})
+		held = append(held, render.Held{Key: render.Key{GroupVersionKind: KindConfigMap, Namespace: p.nova.Namespace, Name: cm.Name}, Gate: gate})
 	}
 	return held
 }

@@ -71,7 +71,7 @@ func database(block func(*v1alpha1.Nova) dbBlock, name, schema func(*v1alpha1.No
 		if !b.spec.Managed() {
 			return nil, nil
 		}
-		return mariadbObject(p, kindDatabase, name(p.nova), b, map[string]any{
+		return mariadbObject(p, KindDatabase, name(p.nova), b, map[string]any{
 			"characterSet": "utf8", "collate": "utf8_general_ci", "name": schema(p.nova),
 		}), nil
 	}
@@ -83,7 +83,7 @@ func user(block func(*v1alpha1.Nova) dbBlock) builder {
 		if !b.static() {
 			return nil, nil
 		}
-		return mariadbObject(p, kindUser, b.instance, b, map[string]any{
+		return mariadbObject(p, KindUser, b.instance, b, map[string]any{
 			"passwordSecretKeyRef": map[string]any{"name": b.spec.SecretRef.Name, "key": keyPassword},
 			"maxUserConnections":   b.budget,
 		}), nil
@@ -96,7 +96,7 @@ func grant(block func(*v1alpha1.Nova) dbBlock, name, schema func(*v1alpha1.Nova)
 		if !b.static() {
 			return nil, nil
 		}
-		return mariadbObject(p, kindGrant, name(p.nova), b, map[string]any{
+		return mariadbObject(p, KindGrant, name(p.nova), b, map[string]any{
 			"privileges": []any{"ALL PRIVILEGES"}, "database": schema(p.nova), "table": "*", "username": b.instance,
 		}), nil
 	}

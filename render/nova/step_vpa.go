@@ -65,8 +65,8 @@ func verticalAutoscaler(r *role) builder {
 			policy["maxAllowed"] = v.MaxAllowed
 		}
 		return map[string]any{
-			"apiVersion": kindVPA.GroupVersion().String(),
-			"kind":       kindVPA.Kind,
+			"apiVersion": KindVPA.GroupVersion().String(),
+			"kind":       KindVPA.Kind,
 			"metadata":   map[string]any{"name": r.name(p.nova), "namespace": p.nova.Namespace, "labels": commonLabels(p.nova)},
 			"spec": map[string]any{
 				"targetRef":      map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": r.name(p.nova)},
