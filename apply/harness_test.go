@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,13 +17,17 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
-func TestMain(m *testing.M) { cluster.Main(m, cluster.Options{CRDs: cluster.AllCRDs}) }
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	cluster.Main(m, cluster.Options{CRDs: cluster.AllCRDs})
+}
 
 // counter counts requests as they leave the client.
 type counter struct {

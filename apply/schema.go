@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/openapi"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smdschema "sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
@@ -97,9 +98,59 @@ func equalOwned(want, have *typed.TypedValue, fields map[string]any) bool {
 	if err != nil || !set.Difference(neverOwned).Equals(owned) {
 		return false
 	}
-	mine := have.ExtractItems(owned.Leaves(), typed.WithAppendKeyFields()).AsValue()
+	mine := have.ExtractItems(owned.Leaves(), typed.WithAppendKeyFields())
 	bare := want.RemoveItems(neverOwnedLeaves).AsValue()
-	return value.Equals(bare, mine)
+	return value.Equals(bare, mine.AsValue()) ||
+		defaulted(mine.Schema(), mine.TypeRef(), bare.Unstructured(), mine.AsValue().Unstructured())
+}
+
+// defaulted says whether have is want plus fields at their schema default. Those
+// show up inside what we own as a whole (an atomic list, an item of a plain list):
+// the API server would fill them in again.
+func defaulted(sc *smdschema.Schema, ref smdschema.TypeRef, want, have any) bool {
+	atom, ok := sc.Resolve(ref)
+	if !ok {
+		return false
+	}
+	switch w := want.(type) {
+	case map[string]any:
+		h, ok := have.(map[string]any)
+		if !ok || atom.Map == nil {
+			return digestOf(want) == digestOf(have)
+		}
+		for k := range w {
+			if _, there := h[k]; !there {
+				return false
+			}
+		}
+		for k, v := range h {
+			field, known := atom.FindField(k)
+			if !known {
+				field = smdschema.StructField{Type: atom.Map.ElementType}
+			}
+			wanted, there := w[k]
+			if !there {
+				wanted = field.Default
+			}
+			if wanted == nil || digestOf(wanted) != digestOf(v) && !defaulted(sc, field.Type, wanted, v) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		h, ok := have.([]any)
+		if !ok || atom.List == nil || len(w) != len(h) {
+			return false
+		}
+		for i := range w {
+			if !defaulted(sc, atom.List.ElementType, w[i], h[i]) {
+				return false
+			}
+		}
+		return true
+	default:
+		return digestOf(want) == digestOf(have)
+	}
 }
 
 // neverOwnedLeaves is neverOwned without metadata itself, which holds owned fields.
