@@ -1,0 +1,82 @@
+// Package metrics holds the vectors that the controllers of both kinds share. Names
+// and labels are what dashboards and alerts use.
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+// Unknown is the condition_type of a step without a condition.
+const Unknown = "UNKNOWN"
+
+// jobBuckets are durations of Jobs, in seconds.
+var jobBuckets = []float64{1, 5, 10, 30, 60, 120, 300, 600}
+
+// The vectors. Durations are in seconds.
+var (
+	// ReconcileDuration is how long a pass spent on one step's objects.
+	ReconcileDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "nova_operator_reconcile_duration_seconds",
+		Help:    "Time a pass took until a step was decided and its objects were applied.",
+		Buckets: []float64{0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
+	}, []string{"sub_reconciler"})
+	// ReconcileErrors counts passes that ended in an error of a step.
+	ReconcileErrors = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "nova_operator_reconcile_errors_total",
+		Help: "Errors of a step.",
+	}, []string{"sub_reconciler", "condition_type"})
+	// DBSync counts the db-sync Job and the Jobs of an upgrade, by result.
+	DBSync = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "nova_operator_db_sync_total",
+		Help: "Finished schema Jobs, by result.",
+	}, []string{"nova", "namespace", "result"})
+	// DBSyncDuration is how long such a Job took.
+	DBSyncDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "nova_operator_db_sync_duration_seconds",
+		Help:    "Time from the creation of a schema Job to its end.",
+		Buckets: jobBuckets,
+	}, []string{"nova", "namespace"})
+	// DBArchive counts the runs of the archive, by result.
+	DBArchive = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "nova_operator_db_archive_total",
+		Help: "Finished archive runs, by result.",
+	}, []string{"nova", "namespace", "result"})
+	// DBArchiveDuration is how long a run took; it may last 50 minutes.
+	DBArchiveDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "nova_operator_db_archive_duration_seconds",
+		Help:    "Time from the creation of an archive run to its end.",
+		Buckets: append(append([]float64{}, jobBuckets...), 1200, 1800, 2700, 3600),
+	}, []string{"nova", "namespace"})
+	// ApplyRequests counts calls to the API server for children, reads through the
+	// cache excepted. A steady pass adds none.
+	ApplyRequests = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "nova_operator_apply_requests_total",
+		Help: "Calls to the API server made to apply or remove children.",
+	})
+	// FieldConflicts counts fields of ours that another manager claimed.
+	FieldConflicts = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "nova_operator_field_conflicts_total",
+		Help: "Owned fields claimed by another field manager and taken back.",
+	}, []string{"kind", "manager"})
+	// StatusWrites counts writes of the status of a resource.
+	StatusWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "nova_operator_status_writes_total",
+		Help: "Status writes, by kind.",
+	}, []string{"kind"})
+)
+
+func init() {
+	ctrlmetrics.Registry.MustRegister(ReconcileDuration, ReconcileErrors, DBSync, DBSyncDuration,
+		DBArchive, DBArchiveDuration, ApplyRequests, FieldConflicts, StatusWrites)
+}
+
+// Forget drops the series of a resource that is gone.
+func Forget(namespace, name string) {
+	labels := prometheus.Labels{"nova": name, "namespace": namespace}
+	for _, v := range []interface {
+		DeletePartialMatch(prometheus.Labels) int
+	}{DBSync, DBSyncDuration, DBArchive, DBArchiveDuration} {
+		v.DeletePartialMatch(labels)
+	}
+}

@@ -1,0 +1,6 @@
+// Package nova reconciles the Nova kind: observe, decide, apply, record.
+//
+// It holds no rule about what should exist: that is render/nova. It reads through
+// caches, writes children only through apply, writes status once per pass and only
+// when it changed, and asks the API of a Nova for its health.
+package nova

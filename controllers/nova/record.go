@@ -1,0 +1,145 @@
+package nova
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/controllers/metrics"
+	"github.com/c5c3/nova-operator/render"
+	rendernova "github.com/c5c3/nova-operator/render/nova"
+)
+
+// record sends the events of a decision, counts finished Jobs once, and writes the
+// status when it changed.
+func (r *Reconciler) record(ctx context.Context, n *v1alpha1.Nova, result rendernova.Result) error {
+	before := n.DeepCopy()
+	r.emit(n, result.Events)
+	status := result.Status
+	status.Conditions = before.Status.DeepCopy().Conditions
+	for _, c := range result.Conditions {
+		meta.SetStatusCondition(&status.Conditions, c)
+	}
+	for _, rec := range result.Records {
+		r.recordJob(ctx, n, rec)
+	}
+	// The annotations of the records moved the resourceVersion.
+	before.ResourceVersion = n.ResourceVersion
+	before.Annotations = n.Annotations
+	if equality.Semantic.DeepEqual(before.Status, status) {
+		return nil
+	}
+	n.Status = status
+	if err := r.writer.Status().Patch(ctx, n, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
+	metrics.StatusWrites.WithLabelValues("Nova").Inc()
+	return nil
+}
+
+// recordJob marks a Job as counted first and counts it only then: at most once.
+func (r *Reconciler) recordJob(ctx context.Context, n *v1alpha1.Nova, rec rendernova.Record) {
+	annotation := v1alpha1.AnnotationLastJobUID(rec.Subject)
+	before := n.DeepCopy()
+	after := n.DeepCopy()
+	metav1.SetMetaDataAnnotation(&after.ObjectMeta, annotation, rec.UID)
+	if err := r.writer.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Deferred the record of a Job", "subject", rec.Subject, "job", rec.UID)
+		r.emit(n, []render.Event{{Type: corev1.EventTypeWarning, Reason: rec.Deferred, Message: fmt.Sprintf(
+			"Patching last-observed %s Job UID failed; metric emission deferred to the next reconcile: %v", rec.Subject, err)}})
+		return
+	}
+	n.ResourceVersion, n.Annotations = after.ResourceVersion, after.Annotations
+	if rec.Counted {
+		count(n, rec)
+	}
+	r.emit(n, rec.Events)
+}
+
+func count(n *v1alpha1.Nova, rec rendernova.Record) {
+	total, duration := metrics.DBSync, metrics.DBSyncDuration
+	if rec.Subject == v1alpha1.JobSubjectDBArchive {
+		total, duration = metrics.DBArchive, metrics.DBArchiveDuration
+	}
+	total.WithLabelValues(n.Name, n.Namespace, rec.Result).Inc()
+	duration.WithLabelValues(n.Name, n.Namespace).Observe(rec.Duration.Seconds())
+}
+
+func (r *Reconciler) emit(n *v1alpha1.Nova, list []render.Event) {
+	for _, e := range list {
+		r.recorder.Event(n, e.Type, e.Reason, e.Message)
+	}
+}
+
+// report tells what the applier found: drift, conflicts, and objects that could not
+// be written, whose conditions turn False.
+func (r *Reconciler) report(ctx context.Context, n *v1alpha1.Nova, result *rendernova.Result, report apply.Report) {
+	log := ctrl.LoggerFrom(ctx)
+	for _, d := range report.Drifts {
+		message := fmt.Sprintf("%s had been changed and was put right: %s", d.Key, paths(d.Changes))
+		if d.Deleted {
+			message = fmt.Sprintf("%s had been deleted and was created again", d.Key)
+		}
+		r.emit(n, []render.Event{{Type: corev1.EventTypeNormal, Reason: v1alpha1.EventDriftCorrected, Message: message}})
+	}
+	for _, c := range report.Conflicts {
+		metrics.FieldConflicts.WithLabelValues(c.Key.Kind, c.Manager).Inc()
+		r.emit(n, []render.Event{{Type: corev1.EventTypeWarning, Reason: v1alpha1.EventFieldConflict, Message: fmt.Sprintf(
+			"%s: field %s is claimed by manager %q and was taken back; remove it there", c.Key, c.Path, c.Manager)}})
+	}
+	for _, res := range report.Results {
+		switch {
+		case res.Err != nil:
+			result.ApplyFailed(n, res.Key, res.Err)
+		case res.Action != apply.ActionUnchanged && res.Action != apply.ActionHeld:
+			log.Info("Applied child", "kind", res.Key.Kind, "child", res.Key.Name, "action", string(res.Action), "reason", res.Reason)
+		}
+	}
+}
+
+// paths lists the changed fields of a drift, the first few by name.
+func paths(changes []apply.Change) string {
+	const shown = 5
+	text := ""
+	for i, c := range changes {
+		if i == shown {
+			return text + fmt.Sprintf(" and %d more", len(changes)-shown)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += c.Path
+		if c.Manager != "" {
+			text += fmt.Sprintf(" (by %s)", c.Manager)
+		}
+	}
+	return text
+}
+
+// observeSteps records how long a pass took for each step it reached, and the errors
+// of steps.
+func (r *Reconciler) observeSteps(result rendernova.Result, took time.Duration) {
+	conditions := rendernova.StepConditions()
+	for _, step := range result.Reached {
+		metrics.ReconcileDuration.WithLabelValues(step).Observe(took.Seconds())
+	}
+	var refused *render.ReasonError
+	if errors.As(result.Err, &refused) && len(result.Reached) > 0 {
+		step := result.Reached[len(result.Reached)-1]
+		condition := conditions[step]
+		if condition == "" {
+			condition = metrics.Unknown
+		}
+		metrics.ReconcileErrors.WithLabelValues(step, condition).Inc()
+	}
+}

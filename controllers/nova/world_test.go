@@ -1,0 +1,183 @@
+package nova_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/test/cluster"
+)
+
+// nova is the smallest resource, in the test's namespace.
+func (w *world) nova() *v1alpha1.Nova {
+	ref := func(name string) *corev1.LocalObjectReference { return &corev1.LocalObjectReference{Name: name} }
+	return &v1alpha1.Nova{
+		ObjectMeta: metav1.ObjectMeta{Name: "nova", Namespace: w.namespace},
+		Spec: v1alpha1.NovaSpec{
+			OpenStackRelease: "2026.1",
+			Image:            v1alpha1.ImageSpec{Repository: "registry.example.com/nova", Tag: "2026.1"},
+			APIDatabase:      v1alpha1.DatabaseSpec{ClusterRef: ref("mariadb"), Database: "nova_api", SecretRef: v1alpha1.SecretRefSpec{Name: "nova-api-db"}},
+			Database:         v1alpha1.DatabaseSpec{ClusterRef: ref("mariadb"), Database: "nova", SecretRef: v1alpha1.SecretRefSpec{Name: "nova-db"}},
+			Cache:            v1alpha1.CacheSpec{ClusterRef: ref("memcached"), Backend: v1alpha1.DefaultCacheBackend},
+			Messaging:        v1alpha1.MessagingSpec{ClusterRef: ref("rabbitmq")},
+			KeystoneEndpoint: "http://keystone.example.com:5000/v3",
+			ServiceUser:      v1alpha1.ServiceUserSpec{SecretRef: v1alpha1.SecretRefSpec{Name: "nova-service"}},
+			Metadata:         v1alpha1.NovaMetadataSpec{SharedSecretRef: v1alpha1.SecretRefSpec{Name: "nova-shared"}},
+			SecretStoreRef:   &v1alpha1.SecretStoreRefSpec{Kind: v1alpha1.SecretStoreKindNamespaced, Name: "store"},
+		},
+	}
+}
+
+// secrets are the credentials of that resource.
+var secrets = map[string]map[string]string{
+	"nova-api-db":  {"username": "u", "password": "marked-s3cret-api$db"},
+	"nova-db":      {"username": "u", "password": "marked-s3cret-cell,db"},
+	"nova-service": {"password": "marked-s3cret-service\n"},
+	"nova-shared":  {"shared_secret": "marked-s3cret-metadata"},
+}
+
+// inputs creates what the resource refers to, but for the named Secrets.
+func (w *world) inputs(without ...string) {
+	w.t.Helper()
+	for name := range secrets {
+		if !contains(without, name) {
+			w.secret(name, secrets[name])
+		}
+	}
+	w.foreign("external-secrets.io/v1", "SecretStore", "store")
+	w.foreign("k8s.mariadb.com/v1alpha1", "MariaDB", "mariadb")
+	w.foreign("rabbitmq.com/v1beta1", "RabbitmqCluster", "rabbitmq")
+}
+
+func contains(list []string, s string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}
+
+// secret creates or replaces a Secret.
+func (w *world) secret(name string, data map[string]string) {
+	w.t.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.namespace}, Data: map[string][]byte{}}
+	for k, v := range data {
+		s.Data[k] = []byte(v)
+	}
+	err := w.client.Create(w.t.Context(), s)
+	if err != nil && strings.Contains(err.Error(), "already exists") {
+		err = w.client.Update(w.t.Context(), s)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// foreign creates an empty object of somebody else's kind.
+func (w *world) foreign(apiVersion, kind, name string) {
+	w.t.Helper()
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": apiVersion, "kind": kind,
+		"metadata": map[string]any{"name": name, "namespace": w.namespace},
+		"spec":     map[string]any{},
+	}}
+	if kind == "MariaDB" {
+		u.Object["spec"] = map[string]any{"storage": map[string]any{"size": "1Gi"}}
+	}
+	if err := w.client.Create(w.t.Context(), u); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) create(n *v1alpha1.Nova) {
+	w.t.Helper()
+	if err := w.client.Create(w.t.Context(), n); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) live(ctx context.Context) (*v1alpha1.Nova, error) {
+	n := &v1alpha1.Nova{}
+	err := w.client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "nova"}, n)
+	return n, err
+}
+
+// edit changes the live resource.
+func (w *world) edit(change func(*v1alpha1.Nova)) {
+	w.t.Helper()
+	cluster.Eventually(w.t, "an edit of the Nova", func(ctx context.Context) (bool, error) {
+		n, err := w.live(ctx)
+		if err != nil {
+			return false, err
+		}
+		change(n)
+		return true, w.client.Update(ctx, n)
+	})
+}
+
+// awaitReason waits until a condition has a reason, and returns it.
+func (w *world) awaitReason(condition, reason string) metav1.Condition {
+	w.t.Helper()
+	var last metav1.Condition
+	cluster.Eventually(w.t, fmt.Sprintf("%s to say %s", condition, reason), func(ctx context.Context) (bool, error) {
+		n, err := w.live(ctx)
+		if err != nil {
+			return false, err
+		}
+		c := meta.FindStatusCondition(n.Status.Conditions, condition)
+		if c == nil {
+			return false, fmt.Errorf("no condition yet")
+		}
+		last = *c
+		if c.Reason != reason || c.ObservedGeneration != n.Generation {
+			return false, fmt.Errorf("it says %s: %s", c.Reason, c.Message)
+		}
+		return true, nil
+	})
+	return last
+}
+
+func (w *world) awaitReady() { w.t.Helper(); w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonAllReady) }
+
+// get reads any object; nil when there is none.
+func (w *world) get(gvk schema.GroupVersionKind, name string) *unstructured.Unstructured {
+	w.t.Helper()
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, u)
+	if client.IgnoreNotFound(err) != nil {
+		w.t.Fatal(err)
+	}
+	if err != nil {
+		return nil
+	}
+	return u
+}
+
+func TestNova_ComesUp(t *testing.T) {
+	w := newWorld(t)
+	w.inputs()
+	w.run()
+	w.create(w.nova())
+	w.awaitReady()
+	n, err := w.live(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range v1alpha1.NovaConditions() {
+		if !meta.IsStatusConditionTrue(n.Status.Conditions, name) {
+			t.Errorf("%s is not True", name)
+		}
+	}
+	t.Logf("%+v", n.Status)
+}

@@ -1,0 +1,109 @@
+// Package operator puts the controllers of both kinds into one manager: schemes,
+// caches, health endpoints and what each controller is built from.
+package operator
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/controllers/nova"
+	rendernova "github.com/c5c3/nova-operator/render/nova"
+)
+
+// LeaseName is the leader election lease.
+const LeaseName = "nova.openstack.c5c3.io"
+
+// recorderName is the component of the events on a Nova.
+const recorderName = "nova-controller"
+
+// Options are the settings of the manager; the flags of the command.
+type Options struct {
+	MetricsAddress, ProbeAddress string
+	LeaderElect                  bool
+	SyncPeriod                   time.Duration
+	// Namespace limits everything to one namespace; empty watches all.
+	Namespace string
+	// Concurrency is how many resources of a kind are reconciled at a time.
+	Concurrency int
+	PullPolicy  corev1.PullPolicy
+	// OwnNamespace is where the operator runs; empty outside a cluster.
+	OwnNamespace string
+	// HTTP asks the API of a Nova for its health; nil means the default transport.
+	HTTP *http.Client
+	// Reused allows a second manager in one process, for tests.
+	Reused bool
+}
+
+// New returns a manager with every controller, ready to start. It asks the cluster
+// which optional kinds it serves; that answer holds until the process ends.
+func New(cfg *rest.Config, o Options) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("build scheme: %w", err)
+	}
+	options := ctrl.Options{
+		Scheme:                 scheme,
+		Metrics:                metricsserver.Options{BindAddress: o.MetricsAddress},
+		HealthProbeBindAddress: o.ProbeAddress,
+		LeaderElection:         o.LeaderElect,
+		LeaderElectionID:       LeaseName,
+		Cache:                  cache.Options{SyncPeriod: &o.SyncPeriod},
+		Controller:             config.Controller{SkipNameValidation: &o.Reused},
+	}
+	if o.Namespace != "" {
+		options.Cache.DefaultNamespaces = map[string]cache.Config{o.Namespace: {}}
+		options.LeaderElectionNamespace = o.Namespace
+	}
+	mgr, err := ctrl.NewManager(cfg, options)
+	if err != nil {
+		return nil, fmt.Errorf("build manager: %w", err)
+	}
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
+		return nil, fmt.Errorf("add health checks: %w", err)
+	}
+	if err := addNova(mgr, cfg, o); err != nil {
+		return nil, fmt.Errorf("add the Nova controller: %w", err)
+	}
+	return mgr, nil
+}
+
+func addNova(mgr ctrl.Manager, cfg *rest.Config, o Options) error {
+	capabilities, err := nova.Served(mgr.GetRESTMapper())
+	if err != nil {
+		return err
+	}
+	disco, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("build discovery client: %w", err)
+	}
+	reconciler := nova.New(nova.Options{
+		Reader:   mgr.GetCache(),
+		Uncached: mgr.GetAPIReader(),
+		Writer:   mgr.GetClient(),
+		Applier: apply.New(apply.Options{
+			Client: mgr.GetClient(), Reader: mgr.GetCache(), Uncached: mgr.GetAPIReader(), OpenAPI: disco.OpenAPIV3(),
+		}),
+		//nolint:staticcheck // core/v1 events with a source component are the contract; the successor writes neither
+		Recorder:     mgr.GetEventRecorderFor(recorderName),
+		Capabilities: capabilities,
+		Settings: rendernova.Settings{
+			PullPolicy: o.PullPolicy, NamespaceScoped: o.Namespace != "", OperatorNamespace: o.OwnNamespace,
+		},
+		HTTP: o.HTTP,
+	})
+	return reconciler.SetupWithManager(mgr, o.Concurrency)
+}
