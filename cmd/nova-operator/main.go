@@ -1,0 +1,61 @@
+// Command nova-operator runs OpenStack Nova on Kubernetes, and shows offline what it
+// would do.
+//
+// Exit code 0 is success, 2 means that the input has findings, each printed on
+// standard error, and 1 is everything else.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitOK       = 0
+	exitError    = 1
+	exitFindings = 2
+)
+
+// commands are the subcommands, in the order help lists them.
+var commands = []func() *cobra.Command{
+	newRenderCommand,
+	newValidateCommand,
+	newVersionCommand,
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run executes one command line and returns the exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := &cobra.Command{
+		Use:           "nova-operator",
+		Short:         "Runs OpenStack Nova on Kubernetes, and shows offline what it would do",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cobra.EnableCommandSorting = false
+	for _, command := range commands {
+		root.AddCommand(command())
+	}
+	err := root.Execute()
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errFindings):
+		return exitFindings
+	default:
+		_, _ = fmt.Fprintf(stderr, "nova-operator: %v\n", err)
+		return exitError
+	}
+}

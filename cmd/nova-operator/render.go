@@ -1,0 +1,222 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/cmd/internal/manifest"
+	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render/stream"
+)
+
+// renderOptions are the flags of render.
+type renderOptions struct {
+	source   manifest.Source
+	observed string
+	output   string
+	reveal   []string
+	pull     string
+	settings nova.Settings
+}
+
+func newRenderCommand() *cobra.Command {
+	var o renderOptions
+	command := &cobra.Command{
+		Use:   "render (-f FILE|DIR|- | -k KUSTOMIZATION)",
+		Short: "Print the objects a Nova stands for",
+		Long: `Prints the objects that should exist for every Nova of the input, in the order
+they are applied.
+
+Without --observed everything the Nova refers to is assumed to be there and to work.
+Secrets of the input supply the credentials; placeholders stand in for the others and
+are named in the output. With --observed, an observation decides which gates are open,
+and what is not in it does not exist.
+
+Findings go to standard error, one a line, as FILE: document N Kind/name: path: message;
+the exit code is then 2. Nothing is printed while a manifest has one. What could not be
+decided, or keeps a Nova from turning ready in the assumed world, is a finding too.
+
+-o json prints one document for each Nova:
+  {kind, namespace, name, placeholders, desired: [{wave, policy, object}], conditions,
+   events, absent, held, prunable, requeue, error}`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
+		},
+	}
+	sourceFlags(command, &o.source)
+	flags := command.Flags()
+	flags.StringVar(&o.observed, "observed", "", "file with an observation of the input's one Nova")
+	flags.StringVarP(&o.output, "output", "o", "yaml", "yaml or json")
+	flags.StringSliceVar(&o.reveal, "secrets", nil, "names of Secrets of the output whose values are printed")
+	flags.StringVar(&o.settings.OperatorNamespace, "operator-namespace", "", "namespace of the operator, which a NetworkPolicy lets in")
+	flags.StringVar(&o.pull, "default-image-pull-policy", "", "the operator's flag of this name")
+	return command
+}
+
+func (o *renderOptions) check() error {
+	if !slices.Contains([]string{"yaml", "json"}, o.output) {
+		return fmt.Errorf("-o %s: must be yaml or json", o.output)
+	}
+	if !slices.Contains([]string{"", string(corev1.PullAlways), string(corev1.PullIfNotPresent), string(corev1.PullNever)}, o.pull) {
+		return fmt.Errorf("--default-image-pull-policy %s: must be Always, IfNotPresent or Never", o.pull)
+	}
+	o.settings.PullPolicy = corev1.PullPolicy(o.pull)
+	return nil
+}
+
+// run prints the decision about every Nova, or the findings of the input.
+func (o *renderOptions) run(stdin io.Reader, stdout, stderr io.Writer) error {
+	observed, err := o.observation()
+	if err != nil {
+		return err
+	}
+	in, err := readInput(o.source, stdin, stderr)
+	if err != nil {
+		return err
+	}
+	if in.failed {
+		return errFindings
+	}
+	var decisions []decision
+	for _, r := range in.resources {
+		if r.Nova == nil {
+			_, _ = fmt.Fprintf(stderr, "note: %s: a NovaCompute is checked but not rendered by this build\n", r.Document)
+			continue
+		}
+		decisions = append(decisions, o.decide(r, in, observed))
+	}
+	if observed != nil && len(decisions) != 1 {
+		return fmt.Errorf("--observed is about one Nova, and the input holds %d", len(decisions))
+	}
+	if err := o.revealable(decisions); err != nil {
+		return err
+	}
+	for _, d := range decisions {
+		if err := o.print(stdout, d); err != nil {
+			return err
+		}
+		for _, name := range d.placeholders {
+			_, _ = fmt.Fprintf(stderr, "note: %s: a placeholder stands in for %s\n", d.Document, name)
+		}
+		for _, problem := range d.problems(observed == nil) {
+			in.finding(stderr, d.Document, problem)
+		}
+	}
+	if in.failed {
+		return errFindings
+	}
+	return nil
+}
+
+// decision is what was decided about one document.
+type decision struct {
+	resource
+	nova.Result
+	placeholders []string
+}
+
+func (o *renderOptions) decide(r resource, in input, observed *nova.Observed) decision {
+	from := nova.Input{Nova: r.Nova, Settings: o.settings}
+	if observed != nil {
+		from.Observed = *observed
+		return decision{r, nova.Decide(from), nil}
+	}
+	from.Observed.Secrets = map[string]nova.SecretData{}
+	for namespace, secrets := range in.secrets {
+		for name, data := range secrets {
+			values := nova.SecretData{}
+			for key, value := range data {
+				values[key] = render.Sensitive(value)
+			}
+			from.Observed.Secrets[nova.SecretKey(r.Nova, namespace, name)] = values
+		}
+	}
+	result, placeholders := nova.Settle(from)
+	return decision{r, result, placeholders}
+}
+
+// problems are findings about a decision: what it could not decide and, in a world that
+// is assumed to work, what keeps the Nova from turning ready.
+func (d decision) problems(assumed bool) []string {
+	var out []string
+	told := map[string]bool{}
+	for _, err := range unjoin(d.Err) {
+		var reason *render.ReasonError
+		if errors.As(err, &reason) {
+			told[reason.Condition] = true
+			out = append(out, reason.Condition+": "+reason.Error())
+		} else if err != nil {
+			out = append(out, err.Error())
+		}
+	}
+	for _, c := range d.Conditions {
+		if assumed && c.Status != metav1.ConditionTrue && !told[c.Type] &&
+			c.Type != v1alpha1.ConditionReady && c.Type != v1alpha1.ConditionExtraConfigHealthy {
+			out = append(out, fmt.Sprintf("%s: %s: %s", c.Type, c.Reason, c.Message))
+		}
+	}
+	return out
+}
+
+// revealable refuses a name that no Secret of the output has.
+func (o *renderOptions) revealable(decisions []decision) error {
+	var names []string
+	for _, d := range decisions {
+		names = append(names, stream.Secrets(d.Set)...)
+	}
+	for _, name := range o.reveal {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("--secrets %s: the output has no Secret of that name, only %s", name, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+func (o *renderOptions) print(w io.Writer, d decision) error {
+	show := stream.Options{Reveal: func(name string) bool { return slices.Contains(o.reveal, name) }}
+	report := stream.Describe(d.Result.Result)
+	if o.output == "json" {
+		out := stream.Decision{
+			Kind: v1alpha1.KindNova, Namespace: d.Nova.Namespace, Name: d.Nova.Name,
+			Placeholders: append([]string{}, d.placeholders...), Report: report,
+		}
+		if d.Err != nil {
+			out.Error = d.Err.Error()
+		}
+		out.Fill(d.Set, show)
+		return stream.JSON(w, out)
+	}
+	var head strings.Builder
+	fmt.Fprintf(&head, "# Nova %s/%s\n", d.Nova.Namespace, d.Nova.Name)
+	for _, name := range d.placeholders {
+		fmt.Fprintf(&head, "# placeholder: %s\n", name)
+	}
+	if _, err := io.WriteString(w, head.String()); err != nil {
+		return err
+	}
+	if err := stream.Comments(w, report); err != nil {
+		return err
+	}
+	return stream.Objects(w, d.Set, show)
+}
+
+// observation reads --observed; nil without it.
+func (o *renderOptions) observation() (*nova.Observed, error) {
+	if o.observed == "" {
+		return nil, nil
+	}
+	return manifest.Observation(o.observed)
+}
