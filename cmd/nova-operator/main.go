@@ -23,6 +23,7 @@ const (
 
 // commands are the subcommands, in the order help lists them.
 var commands = []func() *cobra.Command{
+	newManagerCommand,
 	newRenderCommand,
 	newValidateCommand,
 	newVersionCommand,
