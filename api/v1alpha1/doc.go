@@ -16,3 +16,7 @@
 // +kubebuilder:object:generate=true
 // +groupName=nova.openstack.c5c3.io
 package v1alpha1
+
+//go:generate go tool -modfile=../../tools/go.mod controller-gen object:headerFile=../../hack/boilerplate.go.txt paths=.
+//go:generate go tool -modfile=../../tools/go.mod controller-gen crd paths=. output:crd:dir=../../kustomize/crd
+//go:generate go -C ../../tools run ./crdtrim ../kustomize/crd/nova.openstack.c5c3.io_novacomputes.yaml ../kustomize/crd/nova.openstack.c5c3.io_novas.yaml

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -86,6 +87,9 @@ func validateNovaName(name string) field.ErrorList {
 	if len(name) > nameLimit {
 		errs = append(errs, field.Invalid(path, name, fmt.Sprintf(
 			"name must be at most %d characters: the db-archive CronJob appends \"-db-archive\" and Kubernetes caps CronJob names at 52 characters", nameLimit)))
+	}
+	if messages := validation.IsDNS1035Label(name); name != "" && len(name) <= nameLimit && len(messages) > 0 {
+		errs = append(errs, field.Invalid(path, name, "name must be one a Service accepts: "+strings.Join(messages, "; ")))
 	}
 	for _, suffix := range childSuffixes {
 		if rest, found := strings.CutSuffix(name, suffix); found {

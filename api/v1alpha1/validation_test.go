@@ -83,6 +83,10 @@ func TestValidateNova_Create(t *testing.T) {
 		"a name of 41 characters": {
 			change: func(n *Nova) { n.Name = strings.Repeat("n", 41) },
 		},
+		"a name that no Service may have": {
+			change: func(n *Nova) { n.Name = "nova.example" },
+			want:   []string{"metadata.name: name must be one a Service accepts: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"},
+		},
 		"a name that ends like a child": {
 			change: func(n *Nova) { n.Name = "nova-console" },
 			want:   []string{`metadata.name: name must not end in "-console": a Nova named "nova" in this namespace names one of its own children "nova-console", so the two CRs would share and delete each other's objects`},
