@@ -53,7 +53,7 @@ func (p *pass) render(step string) {
 		}
 		key := p.key(c)
 		if gate := p.holds[c.id]; gate != "" {
-			p.out.Set.Held = append(p.out.Set.Held, render.Held{Key: key, Gate: gate})
+			p.held(key, gate)
 			continue
 		}
 		if gone, ok := p.removals[c.id]; ok {
@@ -79,7 +79,7 @@ func (p *pass) build(c child, key render.Key) {
 	}
 	if err != nil {
 		p.refuse(fmt.Errorf("render %s: %w", c.id, err))
-		p.out.Set.Held = append(p.out.Set.Held, render.Held{Key: key, Gate: "error"})
+		p.held(key, "error")
 		return
 	}
 	p.out.Set.Desired = append(p.out.Set.Desired, object)
@@ -88,7 +88,7 @@ func (p *pass) build(c child, key render.Key) {
 // unwanted removes a child whose feature is off. One that holds data stays.
 func (p *pass) unwanted(c child, key render.Key) {
 	if c.data {
-		p.out.Set.Held = append(p.out.Set.Held, render.Held{Key: key, Gate: "data is never removed by a change of the spec"})
+		p.held(key, "data is never removed by a change of the spec")
 		return
 	}
 	p.out.Set.Absent = append(p.out.Set.Absent, render.Absent{Key: key, Reason: c.off})
@@ -97,8 +97,16 @@ func (p *pass) unwanted(c child, key render.Key) {
 func (p *pass) holdStep(step string) {
 	for _, c := range children {
 		if c.step == step {
-			p.out.Set.Held = append(p.out.Set.Held, render.Held{Key: p.key(c), Gate: p.gate})
+			p.held(p.key(c), p.gate)
 		}
+	}
+}
+
+// held leaves an object as it is. The configuration has no name before it was ever
+// rendered, and then there is nothing to leave.
+func (p *pass) held(key render.Key, gate string) {
+	if key.Name != "" {
+		p.out.Set.Held = append(p.out.Set.Held, render.Held{Key: key, Gate: gate})
 	}
 }
 
