@@ -49,6 +49,7 @@ func TestCommands_Output(t *testing.T) {
 		"render builds a kustomization":                   {args: "render -k kustomize/prod"},
 		"render prints nothing for a broken input":        {args: "render -f broken.yaml", code: 2},
 		"render finds what keeps a Nova from being ready": {args: "render -f nova.yaml -f bus.yaml", code: 2},
+		"render refuses a Secret it would write over":     {args: "render -f clash.yaml", code: 2},
 		"render shows what a gate holds":                  {args: "render -f nova.yaml --observed observed.yaml"},
 		"render names unknown fields of an observation":   {args: "render -f nova.yaml --observed observed-broken.yaml", code: 1},
 		"render names a credential that is a number":      {args: "render -f nova.yaml --observed observed-number.yaml", code: 1},
@@ -149,7 +150,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 
 func TestRender_RevealsNamedSecretsOnly(t *testing.T) {
 	t.Chdir("testdata")
-	code, stdout, _ := command(t, "", "render", "-f", "nova.yaml", "-f", "secrets.yaml", "--secrets", "nova-db-connection,nova-service-user")
+	code, stdout, _ := command(t, "", "render", "-f", "nova.yaml", "-f", "secrets.yaml", "--secrets", "nova-db-connection,nova-service-user-env")
 	if code != 0 {
 		t.Fatal(code)
 	}
@@ -170,11 +171,11 @@ func TestRender_RevealsNamedSecretsOnly(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"nova-db-connection/stringData/connection": "mysql+pymysql://nova:hunter2-%24p@mariadb.openstack.svc:3306/nova?charset=utf8",
-		"nova-service-user/stringData/password":    `hunter2-\$s`,
-		"nova-api-db-connection/data/connection":   render.Placeholder,
-		"nova-metadata-secret/data/shared_secret":  render.Placeholder,
-		"nova-transport-url/data/transport_url":    render.Placeholder,
+		"nova-db-connection/stringData/connection":    "mysql+pymysql://nova:hunter2-%24p@mariadb.openstack.svc:3306/nova?charset=utf8",
+		"nova-service-user-env/stringData/password":   `hunter2-\$s`,
+		"nova-api-db-connection/data/connection":      render.Placeholder,
+		"nova-metadata-secret-env/data/shared_secret": render.Placeholder,
+		"nova-transport-url/data/transport_url":       render.Placeholder,
 	}
 	for _, key := range []string{"cell_name", "metadata_proxy_shared_secret", "nova-compute.conf", "password", "password_env", "transport_url"} {
 		want["nova-compute-config/data/"+key] = render.Placeholder

@@ -1,7 +1,9 @@
 package nova
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
@@ -95,6 +97,10 @@ func secretsStep(p *pass) {
 		p.wait(v1alpha1.ReasonTargetClusterUnavailable, message, pollCredentials)
 		return
 	}
+	if err := p.foreignSecrets(); err != nil {
+		p.fail(v1alpha1.ReasonConfigError, err)
+		return
+	}
 	if !storeReady(p) {
 		return
 	}
@@ -115,6 +121,19 @@ func secretsStep(p *pass) {
 	}
 	p.credentials = found
 	p.ready(v1alpha1.ReasonSecretsAvailable, "")
+}
+
+// foreignSecrets refuses a reference to a Secret this Nova writes: the derived value
+// would replace the one it is derived from.
+func (p *pass) foreignSecrets() error {
+	refs := SecretRefs(p.nova)
+	var errs []error
+	for _, c := range children {
+		if c.kind == KindSecret && slices.Contains(refs, c.name(p.nova)) {
+			errs = append(errs, fmt.Errorf("the spec refers to Secret %q, which this operator writes itself; give the credential a Secret of another name", c.name(p.nova)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // gateSecret returns the Secret's data, or why the pass waits for it. The
