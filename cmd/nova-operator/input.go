@@ -104,10 +104,11 @@ func (in *input) addSecret(stderr io.Writer, document manifest.Document) {
 	in.secrets[namespace][document.Object.GetName()] = data
 }
 
-// unjoin lists the single errors of a joined one.
+// unjoin lists the single errors of a joined one. It does not look inside an error that
+// wraps a joined one, whose own words count.
 func unjoin(err error) []error {
-	var joined interface{ Unwrap() []error }
-	if !errors.As(err, &joined) {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the outermost error only
+	if !ok {
 		return []error{err}
 	}
 	var out []error
