@@ -39,9 +39,11 @@ type Registry struct {
 	secretFields map[string]string
 }
 
-// group is rows of a registry that differ in section and key only.
+// group is rows of a registry that differ in section and key only. Sections and keys are
+// lists separated by spaces; <section> in the source stands for the row's section, and
+// <SECTION> for the same in capitals.
 type group struct {
-	sections, keys []string
+	sections, keys string
 	treatment      Treatment
 	source, impact string
 }
@@ -50,8 +52,8 @@ type group struct {
 func newRegistry(groups []group, secretFields map[string]string) *Registry {
 	r := &Registry{keys: map[name]OwnedKey{}, secretFields: secretFields}
 	for _, g := range groups {
-		for _, section := range g.sections {
-			for _, key := range g.keys {
+		for section := range strings.FieldsSeq(g.sections) {
+			for key := range strings.FieldsSeq(g.keys) {
 				row := OwnedKey{
 					Section: section, Key: key, Treatment: g.treatment,
 					Source: strings.NewReplacer("<section>", section, "<SECTION>", strings.ToUpper(section)).Replace(g.source), Impact: g.impact,

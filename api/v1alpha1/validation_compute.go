@@ -97,9 +97,9 @@ func toleratesOffboarding(t *corev1.Toleration) bool {
 		return true
 	case corev1.TolerationOpEqual, "":
 		return t.Value == ""
-	default:
-		return false
+	case corev1.TolerationOpLt, corev1.TolerationOpGt:
 	}
+	return false
 }
 
 func validatePoolImage(compute *NovaCompute, spec *field.Path) field.ErrorList {

@@ -38,7 +38,7 @@ func extraConfigErrors(findings catalog.Findings, extra ExtraConfig, spec *field
 			errs = append(errs, field.Forbidden(path, finding.Message))
 		case catalog.KindValue:
 			errs = append(errs, field.Invalid(path, extra[finding.Section][finding.Key].bad(), finding.Message))
-		default:
+		case catalog.KindName, catalog.KindUnknown:
 			errs = append(errs, field.Invalid(path, name, finding.Message))
 		}
 	}
