@@ -225,8 +225,8 @@ func (o *Option) checkDict(value string) string {
 		return ""
 	}
 	for pair := range strings.SplitSeq(value, ",") {
-		_, item, found := strings.Cut(pair, ":")
-		if !found {
+		key, item, found := strings.Cut(pair, ":")
+		if !found || strings.TrimSpace(key) == "" {
 			return "must be key:value pairs separated by commas"
 		}
 		if problem := o.checkItem(strings.TrimSpace(item)); problem != "" {
@@ -271,14 +271,14 @@ func allDigits(text string) bool {
 	return strings.Trim(text, "0123456789") == ""
 }
 
-// uriScheme is the scheme of a URI.
-var uriScheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):.`)
+// uriScheme is the scheme of a URI, and the authority oslo.config wants behind it.
+var uriScheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://[^/]`)
 
 func (o *Option) checkURI(value string) string {
 	scheme := uriScheme.FindStringSubmatch(value)
 	switch {
 	case scheme == nil:
-		return "must be a URI with a scheme"
+		return "must be a URI with a scheme and a host"
 	case len(o.Schemes) > 0 && !slices.Contains(o.Schemes, strings.ToLower(scheme[1])):
 		return "must be a URI with scheme " + strings.Join(o.Schemes, " or ")
 	}
