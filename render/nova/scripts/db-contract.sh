@@ -2,12 +2,12 @@
 # Finishes the online data migrations of the cell, then of cell0: this command
 # reads [database] connection only and does not fan out. Run by sh -eu.
 migrate() {
-	rc=1
-	while [ "$rc" -eq 1 ]; do
-		rc=0
-		nova-manage --config-dir /etc/nova/nova.conf.d db online_data_migrations --max-count 1000 || rc=$?
-	done
-	return "$rc"
+    rc=1
+    while [ "$rc" -eq 1 ]; do
+        rc=0
+        nova-manage --config-dir /etc/nova/nova.conf.d db online_data_migrations --max-count 1000 || rc=$?
+    done
+    return "$rc"
 }
 
 migrate

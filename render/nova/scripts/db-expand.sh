@@ -9,13 +9,13 @@ printf 'nova-status upgrade check exit %s\n' "$rc" >/dev/termination-log
 case $rc in
 0 | 1) ;;
 255)
-	echo 'the check crashed before it could judge the deployment; its traceback is in the log of this pod' >>/dev/termination-log
-	exit "$rc"
-	;;
+    echo 'the check crashed before it could judge the deployment; its traceback is in the log of this pod' >>/dev/termination-log
+    exit "$rc"
+    ;;
 *)
-	echo 'a check failed; its table is in the log of this pod' >>/dev/termination-log
-	exit "$rc"
-	;;
+    echo 'a check failed; its table is in the log of this pod' >>/dev/termination-log
+    exit "$rc"
+    ;;
 esac
 
 nova-manage --config-dir /etc/nova/nova.conf.d api_db sync

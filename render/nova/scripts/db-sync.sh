@@ -6,7 +6,7 @@ schema=$1
 template='{scheme}://{username}:{password}@{hostname}:{port}'
 
 nova_manage() {
-	nova-manage --config-dir /etc/nova/nova.conf.d "$@"
+    nova-manage --config-dir /etc/nova/nova.conf.d "$@"
 }
 
 nova_manage api_db sync
@@ -19,27 +19,27 @@ nova_manage cell_v2 map_cell0 --database_connection "${template}/${schema}_cell0
 cells=$(nova_manage cell_v2 list_cells)
 
 mapped=$(printf '%s\n' "$cells" | awk -F '|' -v tail="/${schema}" '
-	NR > 3 {
-		name = $2; connection = $5
-		gsub(/ /, "", name); gsub(/ /, "", connection)
-		sub(/\?.*/, "", connection)
-		at = length(connection) - length(tail)
-		if (name == "cell1" || (at > 0 && substr(connection, at + 1) == tail)) found = 1
-	}
-	END { print found + 0 }')
+    NR > 3 {
+        name = $2; connection = $5
+        gsub(/ /, "", name); gsub(/ /, "", connection)
+        sub(/\?.*/, "", connection)
+        at = length(connection) - length(tail)
+        if (name == "cell1" || (at > 0 && substr(connection, at + 1) == tail)) found = 1
+    }
+    END { print found + 0 }')
 
 if [ "$mapped" -eq 0 ]; then
-	nova_manage cell_v2 create_cell --name cell1 \
-		--transport-url "${template}/{path}?{query}" \
-		--database_connection "${template}/${schema}?{query}"
+    nova_manage cell_v2 create_cell --name cell1 \
+        --transport-url "${template}/{path}?{query}" \
+        --database_connection "${template}/${schema}?{query}"
 fi
 
 nova_manage db sync
 
 cells=$(nova_manage cell_v2 list_cells)
 printf '%s\n' "$cells" | awk -F '|' '
-	NR > 3 && !/^\+/ {
-		name = $2; uuid = $3
-		gsub(/ /, "", name); gsub(/ /, "", uuid)
-		if (name != "") print name "=" uuid
-	}' >/dev/termination-log
+    NR > 3 && !/^\+/ {
+        name = $2; uuid = $3
+        gsub(/ /, "", name); gsub(/ /, "", uuid)
+        if (name != "") print name "=" uuid
+    }' >/dev/termination-log
