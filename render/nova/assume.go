@@ -135,13 +135,32 @@ func (in *Input) assumeOutcome(result Result) {
 	}
 }
 
+// assumedDeployment is a Deployment that came up as it was applied.
 func assumedDeployment(u *unstructured.Unstructured) Deployment {
 	replicas := int32(1)
 	if count, ok, err := unstructured.NestedInt64(u.Object, "spec", "replicas"); ok && err == nil {
 		replicas = int32(count)
 	}
+	image, configMap := templateOf(u)
 	return Deployment{
 		Generation: 1, ObservedGeneration: 1, Replicas: &replicas, TotalReplicas: replicas,
 		UpdatedReplicas: replicas, ReadyReplicas: replicas, AvailableReplicas: replicas, Available: true,
+		Image: image, ConfigMap: configMap,
 	}
+}
+
+// templateOf is the image of a Deployment's first container and what its volume
+// `config` mounts.
+func templateOf(u *unstructured.Unstructured) (image, configMap string) {
+	containers, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
+	for _, c := range containers[:min(1, len(containers))] {
+		image, _, _ = unstructured.NestedString(c.(map[string]any), "image")
+	}
+	volumes, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "volumes")
+	for _, v := range volumes {
+		if volume := v.(map[string]any); volume["name"] == "config" {
+			configMap, _, _ = unstructured.NestedString(volume, "configMap", "name")
+		}
+	}
+	return image, configMap
 }
