@@ -190,7 +190,9 @@ func siblingPorts(n *v1alpha1.Nova) []int32 {
 }
 
 // urlPort is the port a URL names, or its scheme's; 443 for one that does not parse.
+// What cinder's template fills in (%(project_id)s) is behind the port.
 func urlPort(raw string) int32 {
+	raw, _, _ = strings.Cut(raw, "%(")
 	u, err := url.Parse(raw)
 	if err != nil {
 		return 443
