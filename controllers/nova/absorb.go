@@ -1,7 +1,6 @@
 package nova
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -88,7 +87,7 @@ func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
 			continue
 		}
 		set := fieldpath.NewSet()
-		if err := set.FromJSON(bytes.NewReader(e.FieldsV1.Raw)); err != nil || !set.Has(fieldpath.MakePathOrDie("spec", "replicas")) {
+		if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil || !set.Has(fieldpath.MakePathOrDie("spec", "replicas")) {
 			continue
 		}
 		if e.Manager == apply.FieldOwner && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" {

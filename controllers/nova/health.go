@@ -20,8 +20,6 @@ import (
 const (
 	// healthTimeout bounds one probe.
 	healthTimeout = 10 * time.Second
-	// healthTTL is how long a healthy answer is believed.
-	healthTTL = 30 * time.Second
 	// healthBody is how much of an answer is read, in bytes.
 	healthBody = 512
 )
@@ -60,7 +58,7 @@ func (h *healthProbe) ask(ctx context.Context, n *v1alpha1.Nova) (*rendernova.He
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if answer.Code >= 200 && answer.Code < 300 {
-		h.seen[key] = healthEntry{uid: n.UID, url: url, until: h.now().Add(healthTTL)}
+		h.seen[key] = healthEntry{uid: n.UID, url: url, until: h.now().Add(rendernova.HealthTTL)}
 	} else {
 		delete(h.seen, key)
 	}

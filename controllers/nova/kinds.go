@@ -24,7 +24,6 @@ var (
 	kindClusterSecretStore = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "ClusterSecretStore"}
 	kindSecretStore        = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "SecretStore"}
 	kindSecret             = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
-	kindPod                = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 )
 
 // get reads one object as unstructured; nil when there is none, which includes a kind

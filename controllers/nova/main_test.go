@@ -2,13 +2,18 @@ package nova_test
 
 import (
 	"context"
+	"net/http"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
@@ -18,6 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
 	crds, err := filepath.Abs("../../kustomize/crd")
 	if err != nil {
 		panic(err)
@@ -33,7 +39,41 @@ type world struct {
 	client       client.Client
 	config       *rest.Config
 	surroundings *surroundings.Surroundings
+	requests     requestLog
 }
+
+// requestLog counts what a manager asks of the API server, watches, discovery and
+// events aside.
+type requestLog struct {
+	mu    sync.Mutex
+	calls []string
+}
+
+func (l *requestLog) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		watched := r.URL.Query().Get("watch") != ""
+		discovery := strings.HasPrefix(r.URL.Path, "/openapi") || strings.Count(r.URL.Path, "/") < 4
+		if !watched && !discovery && !strings.Contains(r.URL.Path, "/events") {
+			l.mu.Lock()
+			l.calls = append(l.calls, r.Method+" "+r.URL.Path)
+			l.mu.Unlock()
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+// take returns the calls since the last take.
+func (l *requestLog) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	calls := l.calls
+	l.calls = nil
+	return calls
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -59,7 +99,9 @@ func newWorld(t *testing.T) *world {
 // earlier.
 func (w *world) run() (stop func()) {
 	w.t.Helper()
-	mgr, err := operator.New(w.config, operator.Options{
+	counted := rest.CopyConfig(w.config)
+	counted.Wrap(w.requests.wrap)
+	mgr, err := operator.New(counted, operator.Options{
 		MetricsAddress: "0", ProbeAddress: "0", SyncPeriod: 10 * time.Minute, Namespace: w.namespace,
 		HTTP: w.surroundings.Network.Client(), Reused: true,
 	})

@@ -3,8 +3,9 @@ package nova_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
-	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	rendernova "github.com/c5c3/nova-operator/render/nova"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -49,22 +51,13 @@ var secrets = map[string]map[string]string{
 func (w *world) inputs(without ...string) {
 	w.t.Helper()
 	for name := range secrets {
-		if !contains(without, name) {
+		if !slices.Contains(without, name) {
 			w.secret(name, secrets[name])
 		}
 	}
 	w.foreign("external-secrets.io/v1", "SecretStore", "store")
 	w.foreign("k8s.mariadb.com/v1alpha1", "MariaDB", "mariadb")
 	w.foreign("rabbitmq.com/v1beta1", "RabbitmqCluster", "rabbitmq")
-}
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
 }
 
 // secret creates or replaces a Secret.
@@ -147,7 +140,10 @@ func (w *world) awaitReason(condition, reason string) metav1.Condition {
 	return last
 }
 
-func (w *world) awaitReady() { w.t.Helper(); w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonAllReady) }
+func (w *world) awaitReady() {
+	w.t.Helper()
+	w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonAllReady)
+}
 
 // get reads any object; nil when there is none.
 func (w *world) get(gvk schema.GroupVersionKind, name string) *unstructured.Unstructured {
@@ -164,20 +160,67 @@ func (w *world) get(gvk schema.GroupVersionKind, name string) *unstructured.Unst
 	return u
 }
 
-func TestNova_ComesUp(t *testing.T) {
-	w := newWorld(t)
-	w.inputs()
-	w.run()
-	w.create(w.nova())
-	w.awaitReady()
-	n, err := w.live(t.Context())
+// awaitEvent waits for an event about the Nova and returns its message.
+func (w *world) awaitEvent(reason string, mentions ...string) string {
+	w.t.Helper()
+	message := ""
+	cluster.Eventually(w.t, "event "+reason, func(ctx context.Context) (bool, error) {
+		list := &corev1.EventList{}
+		if err := w.client.List(ctx, list, client.InNamespace(w.namespace)); err != nil {
+			return false, err
+		}
+	next:
+		for _, e := range list.Items {
+			if e.Reason != reason || e.InvolvedObject.Kind != "Nova" || e.Source.Component != "nova-controller" {
+				continue
+			}
+			for _, m := range mentions {
+				if !strings.Contains(e.Message, m) {
+					continue next
+				}
+			}
+			message = e.Message
+			return true, nil
+		}
+		return false, nil
+	})
+	return message
+}
+
+// inventory lists what the Nova controls, as kind/name.
+func (w *world) inventory() []string {
+	w.t.Helper()
+	n, err := w.live(w.t.Context())
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	for _, name := range v1alpha1.NovaConditions() {
-		if !meta.IsStatusConditionTrue(n.Status.Conditions, name) {
-			t.Errorf("%s is not True", name)
+	var out []string
+	for _, gvk := range rendernova.Kinds() {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err := w.client.List(w.t.Context(), list, client.InNamespace(w.namespace)); err != nil {
+			w.t.Fatal(err)
+		}
+		for i := range list.Items {
+			if ref := metav1.GetControllerOf(&list.Items[i]); ref != nil && ref.UID == n.UID {
+				out = append(out, gvk.Kind+"/"+list.Items[i].GetName())
+			}
 		}
 	}
-	t.Logf("%+v", n.Status)
+	slices.Sort(out)
+	return out
+}
+
+// settled waits until the manager has asked nothing of the API server for a while,
+// and forgets what it asked before.
+func (w *world) settled() {
+	w.t.Helper()
+	w.requests.take()
+	quiet := time.Now()
+	cluster.Eventually(w.t, "a quiet manager", func(context.Context) (bool, error) {
+		if calls := w.requests.take(); len(calls) > 0 {
+			quiet = time.Now()
+		}
+		return time.Since(quiet) > 2*time.Second, nil
+	})
 }

@@ -57,7 +57,6 @@ const (
 
 // How the applier treats some of them.
 var (
-	plain    = render.Policy{}
 	exact    = render.Policy{ExactData: true}
 	once     = render.Policy{CreateOnly: true}
 	recreate = render.Policy{Recreate: true}

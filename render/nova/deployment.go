@@ -83,7 +83,7 @@ func workloadTemplate(p *pass, r *role, block *v1alpha1.DeploymentSpec) (*corev1
 	}
 	spec := corev1ac.PodSpec().
 		WithAutomountServiceAccountToken(false).
-		WithSecurityContext(pod.PodSecurity()).
+		WithSecurityContext(pod.Security()).
 		WithTerminationGracePeriodSeconds(gracePeriod(p.nova, block)).
 		WithContainers(container).
 		WithVolumes(vols.volumes...).

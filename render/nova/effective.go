@@ -52,7 +52,7 @@ func gracePeriod(n *v1alpha1.Nova, d *v1alpha1.DeploymentSpec) int64 {
 	if d.TerminationGracePeriodSeconds != nil {
 		return *d.TerminationGracePeriodSeconds
 	}
-	return int64(catalog.ShutdownTimeout(n.Spec.OpenStackRelease, extraOptions(n))) + 5
+	return int64(catalog.ShutdownTimeout(n.Spec.OpenStackRelease, n.Spec.ExtraConfig.Catalog())) + 5
 }
 
 // preStop is how long a pod keeps serving after it left the endpoints, in seconds.
@@ -93,16 +93,4 @@ func upperAPIReplicas(n *v1alpha1.Nova) int32 {
 // routePath is the path prefix of a route, with its leading slash.
 func routePath(g *v1alpha1.GatewaySpec) string {
 	return "/" + strings.TrimPrefix(g.Path, "/")
-}
-
-// extraOptions is extraConfig in the catalog's terms.
-func extraOptions(n *v1alpha1.Nova) map[string]map[string]catalog.Value {
-	out := make(map[string]map[string]catalog.Value, len(n.Spec.ExtraConfig))
-	for section, options := range n.Spec.ExtraConfig {
-		out[section] = make(map[string]catalog.Value, len(options))
-		for key, value := range options {
-			out[section][key] = catalog.Value{Values: value.Values, List: value.List}
-		}
-	}
-	return out
 }

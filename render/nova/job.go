@@ -78,7 +78,7 @@ func jobTemplate(p *pass, component string, restart corev1.RestartPolicy, argv [
 	spec := corev1ac.PodSpec().
 		WithAutomountServiceAccountToken(false).
 		WithRestartPolicy(restart).
-		WithSecurityContext(pod.PodSecurity()).
+		WithSecurityContext(pod.Security()).
 		WithContainers(corev1ac.Container().
 			WithName(component).
 			WithImage(n.Spec.Image.Reference()).

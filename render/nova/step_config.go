@@ -49,7 +49,7 @@ func configStep(p *pass) {
 
 // configData is the content of the ConfigMap.
 func configData(n *v1alpha1.Nova) (map[string]string, error) {
-	extra := extraOptions(n)
+	extra := n.Spec.ExtraConfig.Catalog()
 	if findings := catalog.CheckKeys(catalog.NovaKeys, extra).Errors; len(findings) > 0 {
 		f := findings[0]
 		return nil, fmt.Errorf("spec.extraConfig[%s][%s]: %s", f.Section, f.Key, f.Message)
@@ -108,7 +108,7 @@ func (p *pass) lastGood() configuration {
 
 // extraConfigHealth says which of the operator's own options extraConfig overrides.
 func (p *pass) extraConfigHealth() {
-	overridden := catalog.Overridden(catalog.NovaKeys, extraOptions(p.nova))
+	overridden := catalog.Overridden(catalog.NovaKeys, p.nova.Spec.ExtraConfig.Catalog())
 	if overridden == "" {
 		p.set(v1alpha1.ConditionExtraConfigHealthy, metav1.ConditionTrue, v1alpha1.ReasonNoOwnedKeysOverridden,
 			"spec.extraConfig overrides no operator-owned keys")

@@ -3,9 +3,14 @@ package nova
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 )
+
+// HealthTTL is how long a healthy answer is believed, and after which the API is
+// asked again: nothing else wakes a Nova whose API fails while its pods stay ready.
+const HealthTTL = 30 * time.Second
 
 // maxBody is how much of an error answer a condition quotes, in bytes.
 const maxBody = 256
@@ -25,6 +30,7 @@ func healthStep(p *pass) {
 		p.unready(h.Failure, healthMessage(h))
 	case h.Code >= 200 && h.Code < 300:
 		p.ready(v1alpha1.ReasonAPIHealthy, "Nova API is responding at "+HealthURL(p.nova))
+		p.requeue(HealthTTL)
 		return
 	default:
 		message := fmt.Sprintf("Nova API returned HTTP %d", h.Code)

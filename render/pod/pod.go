@@ -19,9 +19,9 @@ import (
 // User is the numeric user and group of the nova images.
 const User int64 = 42424
 
-// PodSecurity makes group-readable what only the service user may read: files of
+// Security makes group-readable what only the service user may read: files of
 // mode 0400 reach the process through fsGroup alone.
-func PodSecurity() *corev1ac.PodSecurityContextApplyConfiguration {
+func Security() *corev1ac.PodSecurityContextApplyConfiguration {
 	return corev1ac.PodSecurityContext().WithFSGroup(User)
 }
 

@@ -160,7 +160,7 @@ func ready(o *unstructured.Unstructured) map[string]any {
 func condition(o *unstructured.Unstructured, kind string) map[string]any {
 	return map[string]any{
 		"type": kind, "status": "True", "reason": "Played", "message": "played by the test surroundings",
-		"lastTransitionTime": o.GetCreationTimestamp().UTC().Format(time.RFC3339), "observedGeneration": o.GetGeneration(),
+		"lastTransitionTime": o.GetCreationTimestamp().UTC().Format(time.RFC3339),
 	}
 }
 

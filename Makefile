@@ -1,0 +1,63 @@
+# Bare `make` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+BIN := bin
+TOOLS := tools
+CLUSTER_FLAGS ?=
+
+.PHONY: help
+help: ## List the targets.
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Use
+.PHONY: build demo cluster render
+build: ## Build the operator into bin/.
+	go build -o $(BIN)/nova-operator ./cmd/nova-operator
+
+demo: ## Bring a Nova up on a cluster made for it; ONCE=1 exits when it is Ready.
+	go run ./test/demo
+
+cluster: ## Run a bare control plane until ^C, with every definition; kubeconfig in bin/.
+	go build -C test/devcluster -o "$(CURDIR)/$(BIN)/devcluster" ./cmd/devcluster
+	exec $(BIN)/devcluster --kubeconfig "$(CURDIR)/$(BIN)/cluster.kubeconfig" --crds "all,$(CURDIR)/kustomize/crd" $(CLUSTER_FLAGS)
+
+render: build ## Print what a fixture renders to: make render CASE=nova/minimal.
+	@test -n "$(CASE)" || { echo 'say which: make render CASE=nova/minimal' >&2; exit 1; }
+	@$(BIN)/nova-operator render -f fixtures/$(CASE)/nova.yaml
+
+##@ Test
+.PHONY: test test-tools test-cluster golden bench
+test: test-cluster ## Run every test, on a real control plane where it takes one.
+	go vet ./...
+	go test ./... -timeout 20m
+	go vet -C test/devcluster ./cmd/devcluster
+	go test -C test/devcluster ./cmd/devcluster
+
+test-cluster: ## Build the control plane of the tests: minutes the first time, then nothing.
+	go run -C test/devcluster ./cmd/devcluster build
+
+test-tools: ## Install what some tests compare with: oslo.config, SQLAlchemy, shellcheck.
+	apt-get update
+	apt-get install -y --no-install-recommends python3-oslo.config python3-sqlalchemy shellcheck
+
+golden: ## Rewrite want.yaml of the fixtures; read the diff like code.
+	go test ./render/nova/... -run Fixtures -update
+
+bench: test-cluster ## Measure the applier beside others, and the decision.
+	go test ./apply -run '^$$' -bench . -benchmem -timeout 20m
+	go test ./render/nova -run '^$$' -bench . -benchmem
+
+##@ Keep in shape
+.PHONY: generate verify lint
+generate: ## Generate deep copies, definitions, permissions and catalogs.
+	go generate ./...
+
+verify: generate ## Fail when a generated file is stale.
+	@git diff --exit-code -- api kustomize || { echo 'generated files were stale: commit the difference' >&2; exit 1; }
+	@test -z "$$(git status --porcelain -- api kustomize)" || { git status --short -- api kustomize; echo 'generated files are not committed' >&2; exit 1; }
+
+lint: ## Check style and the import rules of the layers.
+	go tool -modfile=$(TOOLS)/go.mod golangci-lint run --allow-parallel-runners ./...
+	shellcheck render/nova/scripts/*.sh .ci/run
