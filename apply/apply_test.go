@@ -3,8 +3,10 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -225,6 +227,7 @@ func TestApply_JobIsRecreated(t *testing.T) {
 	e := newEnv(t)
 	job := e.obj(render.StageJobs, render.Policy{Recreate: true}, jobDoc)
 	e.must(desired(job))
+	e.quiet(job.Key())
 	old := e.live(job.Key()).GetUID()
 	e.calls.take()
 
@@ -269,7 +272,9 @@ func TestApply_RefusedReplacementLeavesTheOldOne(t *testing.T) {
 func TestApply_ChangedSelectorIsCreatedByTheNextPass(t *testing.T) {
 	e := newEnv(t)
 	policy := render.Policy{Recreate: true}
-	e.must(desired(e.obj(render.StageWorkloads, policy, deploymentDoc)))
+	old := e.obj(render.StageWorkloads, policy, deploymentDoc)
+	e.must(desired(old))
+	e.quiet(old.Key())
 	changed := e.obj(render.StageWorkloads, policy, strings.ReplaceAll(deploymentDoc, "{app: api}", "{app: other}"))
 	later := e.obj(render.StageNetwork, render.Policy{}, `{apiVersion: v1, kind: Service, metadata: {name: svc}, spec: {ports: [{port: 80}]}}`)
 	r := e.must(desired(changed, later))
@@ -291,6 +296,7 @@ func TestApply_WaitsForATerminatingPredecessor(t *testing.T) {
 	job := e.obj(render.StageJobs, policy, held)
 	e.must(desired(job))
 	changed := e.obj(render.StageJobs, policy, strings.Replace(held, "2026.1", "2026.2", 1))
+	e.quiet(job.Key())
 	wantActions(t, e.must(desired(changed)), "db-sync:wait") // deletes; the old one stays
 	e.calls.take()
 	r := e.must(desired(changed))
@@ -370,15 +376,25 @@ func TestApply_AdoptsUnownedOnce(t *testing.T) {
 	if e.owner.relationTo(live) != mine {
 		t.Error("not marked")
 	}
+	var changed []string
 	for _, c := range r.Results[0].Changes {
+		changed = append(changed, c.Path)
 		if strings.Contains(fmt.Sprint(c), "dg==") || strings.Contains(fmt.Sprint(c), "hunter2") {
 			t.Errorf("a value shows in %v", c)
 		}
+	}
+	if !slices.Contains(changed, "data.stale") {
+		t.Errorf("changes %v", changed)
 	}
 	// Once: what kubectl writes later is a second manager's.
 	e.patch(o.Key(), "kubectl-client-side-apply", types.MergePatchType, `{data: {mine: dg==}}`)
 	wantActions(t, e.must(desired(o)), "s:unchanged")
 	e.wantCalls("")
+	e.must(desired(e.obj(render.StageConfig, render.Policy{}, `{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {k: dnY=}}`)))
+	e.wantCalls("PATCH")
+	if data, _, _ := unstructured.NestedStringMap(e.live(o.Key()).Object, "data"); data["mine"] != "dg==" || data["k"] != "dnY=" {
+		t.Errorf("data %v", data)
+	}
 }
 
 func TestApply_RacesAreLostSafely(t *testing.T) {
@@ -667,6 +683,7 @@ func TestPreview_WritesNothing(t *testing.T) {
 	job := e.obj(render.StageJobs, render.Policy{Recreate: true}, jobDoc)
 	old := e.obj(render.StageConfig, render.Policy{}, strings.Replace(configMapDoc, "name: config", "name: old", 1))
 	e.must(desired(config, job, old))
+	e.quiet(job.Key())
 	before := e.live(config.Key()).GetResourceVersion()
 	e.calls.take()
 
@@ -697,6 +714,31 @@ func TestPreview_WritesNothing(t *testing.T) {
 	if e.live(config.Key()).GetResourceVersion() != before || e.live(old.Key()) == nil || e.live(job.Key()) == nil {
 		t.Error("the preview wrote")
 	}
+	r, err := e.applier.Execute(t.Context(), plan)
+	wantError(t, err, CauseInvalid)
+	wantActions(t, r, "config:update bad:failed db-sync:skipped api:skipped old:skipped")
+	if plan, err = e.applier.Plan(t.Context(), e.owner, set); err != nil {
+		t.Fatal(err)
+	}
+	e.patch(config.Key(), "kubectl-edit", types.MergePatchType, `{data: {k: x}}`)
+	if _, err = e.applier.Preview(t.Context(), plan); err == nil {
+		t.Error("the bad object passes now")
+	}
+	if r, _ = e.run(set); len(r.Drifts) != 1 {
+		t.Errorf("drifts %+v", r.Drifts)
+	}
+}
+
+// quiet waits until the cluster's controllers have stopped writing to an object.
+func (e *env) quiet(key render.Key) {
+	e.t.Helper()
+	last, since := "", time.Now()
+	cluster.Eventually(e.t, key.Name+" quiet", func(contextT) (bool, error) {
+		if v := e.live(key).GetResourceVersion(); v != last {
+			last, since = v, time.Now()
+		}
+		return time.Since(since) > 500*time.Millisecond, nil
+	})
 }
 
 func TestPlan_RefusesAContradiction(t *testing.T) {

@@ -107,8 +107,10 @@ func appendOwnedMap(b []byte, fields, m map[string]any) []byte {
 	return append(b, '}')
 }
 
-// appendOwnedList covers the order of the whole list, by key, because order has a
-// meaning (environment variables, containers), and the owned parts of the items.
+// appendOwnedList covers the items we own in the order they stand, because order has
+// a meaning (environment variables, containers). Two items always encode differently:
+// they differ in a key, and keys we spelled out are owned. Items of others between
+// ours stay where they are under an apply, so they do not count.
 func appendOwnedList(b []byte, fields map[string]any, items []any) []byte {
 	owned, keyNames, ok := itemKeys(fields)
 	if !ok {
@@ -125,7 +127,6 @@ func appendOwnedList(b []byte, fields map[string]any, items []any) []byte {
 		for _, k := range keyNames {
 			identity = appendValue(identity, m[k])
 		}
-		b = append(b, identity...)
 		if below, mine := owned[string(identity)]; mine {
 			matched++
 			if len(below) == 0 {

@@ -24,8 +24,6 @@ func (r *run) recreate(ctx context.Context, s *step, refusal *Error) error {
 		e.Remedy = strings.TrimPrefix(e.Remedy+"; the live object stays", "; ")
 		return e
 	}
-	r.memo.drop(r.owner, s.Key)
-	s.before = nil // what follows is a replacement, not drift
 	old := s.Live
 	if err := r.delete(ctx, s.Key, preconditions{uid: old.GetUID(), version: old.GetResourceVersion()}); err != nil {
 		return newError("replace", s.Key, err)

@@ -3,6 +3,7 @@ package apply
 import (
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -18,7 +19,7 @@ import (
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
-// webhook runs a real mutating webhook in this process for ConfigMaps and
+// webhook runs a real mutating webhook in this process for ConfigMaps, Secrets and
 // Deployments of the namespace that carry the label hook=on: it upper-cases data.k,
 // adds data.injected and a sidecar in first place, and denies hook-deny=on.
 func (e *env) webhook() {
@@ -39,7 +40,7 @@ func (e *env) webhook() {
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{"CREATE", "UPDATE"},
 				Rule: admissionregistrationv1.Rule{
-					APIGroups: []string{"", "apps"}, APIVersions: []string{"v1"}, Resources: []string{"configmaps", "deployments"},
+					APIGroups: []string{"", "apps"}, APIVersions: []string{"v1"}, Resources: []string{"configmaps", "secrets", "deployments"},
 				},
 			}},
 		}},
@@ -73,10 +74,10 @@ func serveWebhook(w http.ResponseWriter, r *http.Request) {
 	}
 	answer := &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: u.GetLabels()["hook-deny"] != "on"}
 	if !answer.Allowed {
-		answer.Result = &metav1.Status{Message: "the test says no", Code: http.StatusForbidden}
+		answer.Result = &metav1.Status{Message: fmt.Sprint("the test says no to ", u.Object["data"]), Code: http.StatusForbidden}
 	}
 	var patch []string
-	if k, found, _ := unstructured.NestedString(u.Object, "data", "k"); found {
+	if k, found, _ := unstructured.NestedString(u.Object, "data", "k"); found && u.GetKind() == "ConfigMap" {
 		patch = append(patch,
 			fmt.Sprintf(`{"op":"replace","path":"/data/k","value":%q}`, strings.ToUpper(k)),
 			`{"op":"add","path":"/data/injected","value":"yes"}`)
@@ -120,4 +121,15 @@ func TestApply_WebhookRewritesAndRefuses(t *testing.T) {
 
 	_, err := e.run(desired(e.obj(render.StageConfig, render.Policy{}, `{apiVersion: v1, kind: ConfigMap, metadata: {name: denied, labels: {hook: "on", hook-deny: "on"}}, data: {k: v}}`)))
 	wantError(t, err, CauseWebhook, "mutate.test.c5c3.io", "the test says no")
+
+	// The webhook quotes what it refuses: of a Secret, nothing of that comes through.
+	_, err = e.run(desired(e.obj(render.StageConfig, render.Policy{}, `{apiVersion: v1, kind: Secret, metadata: {name: denied, labels: {hook: "on", hook-deny: "on"}}, stringData: {k: hunter2}}`)))
+	wantError(t, err, CauseWebhook, "Secret", "withheld")
+	var typed *Error
+	if !errors.As(err, &typed) {
+		t.Fatal(err)
+	}
+	if text := fmt.Sprintf("%v %#v", err, typed.Err); strings.Contains(text, "aHVudGVyMg") || strings.Contains(text, "the test says") {
+		t.Errorf("a value shows in %s", text)
+	}
 }

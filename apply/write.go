@@ -63,14 +63,15 @@ func (r *run) try(ctx context.Context, s *step) error {
 		guard = before.GetUID()
 	}
 	if s.adopt && !r.dry {
-		if err := r.takeOver(ctx, before); err != nil {
+		var err error
+		if before, err = r.takeOver(ctx, before); err != nil {
 			return err
 		}
 	}
 	after, err := r.patch(ctx, s.Key, s.desired, guard)
 	if err == nil && before == nil && !r.dry && hasTraces(after) {
 		// The cache had not shown an object that was there: adopted after all.
-		if err = r.takeOver(ctx, after); err == nil {
+		if before, err = r.takeOver(ctx, after); err == nil {
 			after, err = r.patch(ctx, s.Key, s.desired, after.GetUID())
 		}
 	}
@@ -123,14 +124,19 @@ func (r *run) send(ctx context.Context, desired *unstructured.Unstructured, guar
 	return u, nil
 }
 
-// takeOver migrates the traces of a predecessor on a live object.
-func (r *run) takeOver(ctx context.Context, live *unstructured.Unstructured) error {
+// takeOver migrates the traces of a predecessor on a live object and returns it as
+// it is then.
+func (r *run) takeOver(ctx context.Context, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	patch, err := takeoverPatch(r.owner, live)
 	if err != nil || patch == nil {
-		return err
+		return live, err
 	}
 	r.called()
-	return r.client.Patch(ctx, keyed(render.KeyOf(live)), client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner))
+	u := keyed(render.KeyOf(live))
+	if err := r.client.Patch(ctx, u, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner)); err != nil {
+		return nil, err
+	}
+	return u, nil
 }
 
 // conflictsOf reads manager and path from a 409 of a server-side apply; nil for any
