@@ -174,9 +174,9 @@ const (
 	// value during an upgrade.
 	ReasonUpgradeTargetChanged = "UpgradeTargetChanged"
 
-	// ReasonUpgradeNotSupported surfaces when a release upgrade is asked for, which this
-	// build does not drive yet.
-	ReasonUpgradeNotSupported = "UpgradeNotSupported"
+	// ReasonUpgradeAborting surfaces while an upgrade that was taken back is cleaned up:
+	// its Jobs go before its state does.
+	ReasonUpgradeAborting = "UpgradeAborting"
 
 	// ReasonExpandInProgress surfaces while the expand phase runs.
 	ReasonExpandInProgress = "ExpandInProgress"

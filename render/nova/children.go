@@ -103,6 +103,9 @@ func init() {
 		{id: "cell0/grant", step: stepDatabase, kind: KindGrant, stage: render.StageDatabase, name: cell0Name, data: true,
 			build: grant(cellBlock, cell0Name, cell0Schema)},
 		{id: childDBSync, step: stepDatabase, kind: KindJob, stage: render.StageJobs, policy: once, name: suffixed(suffixDBSync), build: migrationJob(childDBSync)},
+		{id: childDBExpand, step: stepDatabase, kind: KindJob, stage: render.StageJobs, policy: once, name: suffixed(suffixDBExpand), build: migrationJob(childDBExpand)},
+		{id: childDBMigrate, step: stepDatabase, kind: KindJob, stage: render.StageJobs, policy: once, name: suffixed(suffixDBMigrate), build: migrationJob(childDBMigrate)},
+		{id: childDBContract, step: stepDatabase, kind: KindJob, stage: render.StageJobs, policy: once, name: suffixed(suffixDBContract), build: migrationJob(childDBContract)},
 
 		{id: "conductor/deployment", step: stepConductor, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: conductor.name, build: deployment(&conductor)},
 		{id: "scheduler/deployment", step: stepScheduler, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: scheduler.name, build: deployment(&scheduler)},

@@ -2,6 +2,7 @@ package nova
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,7 +49,7 @@ func Decide(in Input) Result {
 // render puts every child of a step that ran into one of the three lists.
 func (p *pass) render(step string) {
 	for _, c := range children {
-		if c.step != step {
+		if c.step != step || p.outside(c) {
 			continue
 		}
 		key := p.key(c)
@@ -63,6 +64,12 @@ func (p *pass) render(step string) {
 		}
 		p.build(c, key)
 	}
+}
+
+// outside reports a child this decision says nothing about: a Job of an upgrade while
+// none runs. A finished one stays as the record of its upgrade.
+func (p *pass) outside(c child) bool {
+	return p.nova.Status.UpgradePhase == idle && slices.Contains(phaseJobs, c.id)
 }
 
 // build renders one child. A child that cannot be rendered is held: the live one is

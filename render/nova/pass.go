@@ -18,6 +18,8 @@ const (
 	pollDatabase    = 30 * time.Second
 	pollDeployment  = 10 * time.Second
 	pollHealth      = 10 * time.Second
+	// nextPass follows what is expected to be done in a moment.
+	nextPass = time.Second
 )
 
 // pass is one decision in the making: what the steps resolved so far and what they

@@ -144,8 +144,17 @@ func (p *pass) recordSync(job Job) {
 // WantsReport tells the observer whether the termination message of a finished Job is
 // still needed: pods are read uncached, once.
 func WantsReport(n *v1alpha1.Nova, job Job) bool {
-	return job.Name == n.Name+suffixDBSync && job.Complete &&
-		(n.Annotations[v1alpha1.AnnotationLastJobUID(v1alpha1.JobSubjectDBSyncCells)] != job.UID || len(n.Status.Cells) == 0)
+	unrecorded := func(subject string) bool {
+		return n.Annotations[v1alpha1.AnnotationLastJobUID(subject)] != job.UID
+	}
+	switch job.Name {
+	case n.Name + suffixDBSync:
+		return job.Complete && (unrecorded(v1alpha1.JobSubjectDBSyncCells) || len(n.Status.Cells) == 0)
+	case n.Name + suffixDBExpand:
+		return job.terminal() && unrecorded(v1alpha1.JobSubjectDBExpandCheck)
+	default:
+		return false
+	}
 }
 
 func failureEvent(reason, message string) render.Event {

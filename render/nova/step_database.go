@@ -21,13 +21,14 @@ func databaseStep(p *pass) {
 	}
 	if p.config.name == "" {
 		p.wait(v1alpha1.ReasonWaitingForConfig, "Waiting for the rendered config before provisioning the database schema", pollDatabase)
-		p.holdAfter("cell0/grant", v1alpha1.ReasonWaitingForConfig)
+		p.holdAfter(lastProvision, v1alpha1.ReasonWaitingForConfig)
 		return
 	}
-	if p.releaseGate() {
-		p.syncSchema()
-	}
+	p.advance(stepDatabase)
 }
+
+// lastProvision is the last child of the step that is no Job.
+const lastProvision = "cell0/grant"
 
 var schemaName = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
 

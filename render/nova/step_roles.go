@@ -15,10 +15,30 @@ func (d Deployment) wanted() int32 {
 	return *d.Replicas
 }
 
-// roleStep reports a role that does not stop the pass: its Deployment wakes the Nova
-// when it turns ready.
+// rolledOut is the strict test of an upgrade: every pod is new, ready and available,
+// on the image of the spec. A missing Deployment is not rolled out, nor is one that
+// converged on the old image.
+func (p *pass) rolledOut(r *role) bool {
+	d, ok := p.seen.Deployments[r.name(p.nova)]
+	want := d.wanted()
+	return ok && d.ObservedGeneration >= d.Generation && d.Image == p.nova.Spec.Image.Reference() &&
+		d.UpdatedReplicas == want && d.ReadyReplicas == want && d.TotalReplicas == want && d.AvailableReplicas == want
+}
+
+// rolling reports whether the roles roll onto the image of an upgrade.
+func (p *pass) rolling() bool {
+	return p.nova.Status.UpgradePhase == v1alpha1.UpgradePhaseRollingUpdate
+}
+
+// roleStep reports a role. It does not stop the pass, because its Deployment wakes
+// the Nova when it turns ready; during the roll of an upgrade it does, so that the
+// next role keeps the old image until this one is through.
 func roleStep(r *role) func(*pass) {
 	return func(p *pass) {
+		if p.rolling() && !p.rolledOut(r) {
+			p.wait(r.waiting, "Waiting for the upgraded image to finish rolling out on the "+r.words, pollDeployment)
+			return
+		}
 		if p.roleAvailable(r) {
 			p.ready(r.ready, "Nova "+r.words+" deployment is available")
 			return
@@ -42,7 +62,14 @@ func consoleProxyStep(p *pass) {
 }
 
 // deploymentStep waits for the API: what is behind it only makes sense once it serves.
+// In the roll of an upgrade it waits for every role, and turns the phase.
 func deploymentStep(p *pass) {
+	if p.rolling() {
+		if !p.advance(stepDeployment) {
+			p.wait(v1alpha1.ReasonWaitingForDeployment, "Waiting for every role to finish rolling out the upgraded image before contracting the database schema", pollDeployment)
+		}
+		return
+	}
 	if !p.roleAvailable(&api) {
 		p.wait(v1alpha1.ReasonWaitingForDeployment, "Nova API deployment is not yet available", pollDeployment)
 		return
