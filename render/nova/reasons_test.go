@@ -1,0 +1,182 @@
+package nova
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render"
+)
+
+// elsewhere are the reasons of a Nova that no case of the step tables produces, and
+// where they are produced.
+var elsewhere = map[string]string{
+	v1alpha1.ReasonAllReady:    "the ready world",
+	v1alpha1.ReasonNotAllReady: "TestReady_FollowsEverySubCondition",
+
+	v1alpha1.ReasonExpandInProgress:     "the upgrade's own tests",
+	v1alpha1.ReasonMigrateInProgress:    "the upgrade's own tests",
+	v1alpha1.ReasonUpgradeRollingUpdate: "the upgrade's own tests",
+	v1alpha1.ReasonContractInProgress:   "the upgrade's own tests",
+	v1alpha1.ReasonExpandFailed:         "the upgrade's own tests",
+	v1alpha1.ReasonMigrateFailed:        "the upgrade's own tests",
+	v1alpha1.ReasonContractFailed:       "the upgrade's own tests",
+	v1alpha1.ReasonUpgradeTargetChanged: "the upgrade's own tests",
+	v1alpha1.ReasonUpgradeAborting:      "the upgrade's own tests",
+
+	v1alpha1.ReasonApplyError: "TestApplyFailed",
+	v1alpha1.ReasonVPAError:   "TestApplyFailed",
+}
+
+// TestReasons_AreAllProduced fails on a reason of the Nova kind that no case of a step
+// table expects. The cases are compared with what the step says, so a reason that is
+// expected is produced.
+func TestReasons_AreAllProduced(t *testing.T) {
+	produced := map[string]bool{}
+	tables := []map[string]stepCase{
+		secretsCases, transportCases, configCases, extraConfigCases, computeConfigCases, provisionCases, releaseCases, syncCases,
+		dbArchiveCases, healthCases, apiRouteCases, metadataRouteCases, consoleRouteCases, hpaCases, vpaCases, networkPolicyCases,
+	}
+	for _, table := range roleCases {
+		tables = append(tables, table)
+	}
+	for _, table := range tables {
+		for _, tc := range table {
+			produced[tc.want.Reason] = true
+		}
+	}
+	for name, reason := range constants(t, "Reason") {
+		where, excepted := elsewhere[reason]
+		switch {
+		case produced[reason] && excepted:
+			t.Errorf("%s is produced by a step table; it needs no exception (%s)", name, where)
+		case !produced[reason] && !excepted:
+			t.Errorf("no case produces %s", name)
+		}
+	}
+}
+
+// constants are the API's constants of a prefix that a Nova uses, name → value.
+func constants(t *testing.T, prefix string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, file := range []string{"conditions.go", "nova_conditions.go"} {
+		parsed, err := parser.ParseFile(token.NewFileSet(), "../../api/v1alpha1/"+file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(node ast.Node) bool {
+			spec, ok := node.(*ast.ValueSpec)
+			if !ok || !strings.HasPrefix(spec.Names[0].Name, prefix) || len(spec.Values) != 1 {
+				return true
+			}
+			if literal, ok := spec.Values[0].(*ast.BasicLit); ok {
+				value, err := strconv.Unquote(literal.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out[spec.Names[0].Name] = value
+			}
+			return true
+		})
+	}
+	if len(out) == 0 {
+		t.Fatalf("no constant %s…", prefix)
+	}
+	return out
+}
+
+func TestReady_FollowsEverySubCondition(t *testing.T) {
+	if got := len(v1alpha1.NovaConditions()); got != 16 {
+		t.Fatalf("%d sub-conditions", got)
+	}
+	for name, change := range map[string]func(*Input){
+		v1alpha1.ConditionSecretsReady:   drop("nova-db"),
+		v1alpha1.ConditionDatabaseReady:  syncJob(func(j *Job) { j.Complete = false }),
+		v1alpha1.ConditionConductorReady: deploymentOf("nova-conductor", notAvailable),
+		v1alpha1.ConditionNovaAPIReady:   answers(&Health{Code: 500}),
+		v1alpha1.ConditionHPAReady: func(in *Input) {
+			meta.RemoveStatusCondition(&in.Nova.Status.Conditions, v1alpha1.ConditionHPAReady)
+			drop("nova-db")(in)
+		},
+		v1alpha1.ConditionExtraConfigHealthy: nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := readyWorld(t, nil)
+			want := v1alpha1.ReasonNotAllReady
+			if change != nil {
+				change(&in)
+			} else {
+				in = readyWorld(t, extraConfig("DEFAULT", "debug", "true"))
+				want = v1alpha1.ReasonAllReady
+			}
+			ready := meta.FindStatusCondition(Decide(in).Conditions, v1alpha1.ConditionReady)
+			if ready == nil || ready.Reason != want {
+				t.Errorf("Ready is %+v", ready)
+			}
+		})
+	}
+}
+
+// A step the pass did not reach counts as the last pass left it.
+func TestReady_CountsWhatThePassDidNotReach(t *testing.T) {
+	in := readyWorld(t, nil)
+	meta.FindStatusCondition(in.Nova.Status.Conditions, v1alpha1.ConditionVPAReady).Status = "False"
+	deploymentOf("nova", notAvailable)(&in)
+	r := Decide(in)
+	if meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionVPAReady) != nil {
+		t.Error("VPAReady is set by a pass that did not reach it")
+	}
+	if ready := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionReady); ready.Reason != v1alpha1.ReasonNotAllReady {
+		t.Errorf("Ready is %+v", ready)
+	}
+}
+
+// An object the API server refuses turns the condition of its step False.
+func TestApplyFailed(t *testing.T) {
+	for id, want := range map[string]struct{ condition, reason string }{
+		"api/connection":       {v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError},
+		"transport":            {v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError},
+		"compute-config":       {v1alpha1.ConditionComputeConfigReady, v1alpha1.ReasonComputeConfigError},
+		"cell/user":            {v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonApplyError},
+		"db-sync":              {v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonApplyError},
+		"conductor/deployment": {v1alpha1.ConditionConductorReady, v1alpha1.ReasonApplyError},
+		"console/service":      {v1alpha1.ConditionConsoleProxyReady, v1alpha1.ReasonApplyError},
+		"api/budget":           {v1alpha1.ConditionDeploymentReady, v1alpha1.ReasonApplyError},
+		"api/vpa":              {v1alpha1.ConditionVPAReady, v1alpha1.ReasonVPAError},
+		"network-policy":       {v1alpha1.ConditionNetworkPolicyReady, v1alpha1.ReasonApplyError},
+	} {
+		t.Run(id, func(t *testing.T) {
+			in := readyWorld(t, nil)
+			r := Decide(in)
+			for _, c := range children {
+				if c.id == id {
+					r.ApplyFailed(in.Nova, render.Key{GroupVersionKind: c.kind, Namespace: "openstack", Name: c.name(in.Nova)}, errors.New("forbidden"))
+				}
+			}
+			for _, c := range r.Conditions {
+				switch c.Type {
+				case want.condition:
+					if c.Status != "False" || c.Reason != want.reason || c.Message != "forbidden" {
+						t.Errorf("%+v", c)
+					}
+				case v1alpha1.ConditionReady:
+					if c.Status != "False" {
+						t.Errorf("%+v", c)
+					}
+				default:
+					if c.Status != "True" {
+						t.Errorf("%+v", c)
+					}
+				}
+			}
+		})
+	}
+}
