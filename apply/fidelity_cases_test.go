@@ -196,6 +196,10 @@ var fidelity = map[string]fidelityCase{
 	"wanted: volume gets a size":   {doc: depDoc, then: dep("emptyDir: {}", "emptyDir: {sizeLimit: 1Gi}"), want: none},
 	"wanted: replicas left out":    {doc: depDoc, then: dep("replicas: 0\n", "paused: false\n"), want: none},
 	"wanted: default left out":     {doc: `{apiVersion: test.c5c3.io/v1, kind: Widget, metadata: {name: NAME}, spec: {size: small}}`, then: `{apiVersion: test.c5c3.io/v1, kind: Widget, metadata: {name: NAME}, spec: {nested: {depth: 3}}}`, want: unsure},
+	"wanted: a default no longer": {
+		doc:  `{apiVersion: test.c5c3.io/v1, kind: Widget, metadata: {name: NAME}, spec: {size: small, port: 80}}`,
+		then: `{apiVersion: test.c5c3.io/v1, kind: Widget, metadata: {name: NAME}, spec: {port: 80}}`, want: unsure,
+	},
 
 	// Admission rewrites what we send.
 	"webhook rewrites our value": {doc: `{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME, labels: {hook: "on"}}, data: {k: v}}`, want: sure},

@@ -259,6 +259,22 @@ func TestFingerprint_IgnoresTheRest(t *testing.T) {
 	})
 }
 
+// TestFingerprint_FallsBackToTheWholeList shows an item without the key the API
+// server knows by default: it cannot be found, so all of the list counts.
+func TestFingerprint_FallsBackToTheWholeList(t *testing.T) {
+	live := owned(nil, map[string]any{})
+	managers(live)[0].fields["f:spec"] = map[string]any{"f:rules": map[string]any{
+		`k:{"name":"r","proto":"tcp"}`: map[string]any{".": map[string]any{}, "f:name": map[string]any{}, "f:value": map[string]any{}},
+	}}
+	rule := map[string]any{"name": "r", "value": "1"}
+	live.Object["spec"] = map[string]any{"rules": []any{rule}}
+	before := fingerprint(live)
+	rule["value"] = "2"
+	if fingerprint(live) == before {
+		t.Error("the change goes unnoticed")
+	}
+}
+
 func TestFingerprint_NoticesLostOwnership(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		live := owned(t, map[string]any{"text": "a", "open": map[string]any{"k": "v"}})
