@@ -12,30 +12,23 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/c5c3/nova-operator/test/cluster"
+	"github.com/c5c3/nova-operator/test/process"
 	"github.com/c5c3/nova-operator/test/surroundings"
 )
 
-const (
-	operatorNamespace = "nova-operator-system"
-	serviceAccount    = "nova-operator"
-	// readyLimit bounds the way to Ready on a slow machine.
-	readyLimit = 3 * time.Minute
-)
+// managerLog is where the manager's log goes.
+const managerLog = "bin/demo-manager.log"
+
+// readyLimit bounds the way to Ready on a slow machine.
+const readyLimit = 3 * time.Minute
 
 func main() {
 	once := flag.Bool("once", os.Getenv("ONCE") != "", "exit when the Nova is Ready")
@@ -59,12 +52,10 @@ func (c clock) say(format string, args ...any) {
 
 func run(ctx context.Context, fixture, kubeconfig string, once bool) error {
 	c := clock{start: time.Now()}
-	binary := filepath.Join("bin", "nova-operator")
-	c.say("building %s", binary)
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/nova-operator")
-	build.Stdout, build.Stderr = os.Stdout, os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("build the operator: %w", err)
+	c.say("building bin/nova-operator")
+	binary, err := process.Build(ctx, ".")
+	if err != nil {
+		return err
 	}
 
 	c.say("starting a control plane with three nodes")
@@ -91,14 +82,17 @@ func run(ctx context.Context, fixture, kubeconfig string, once bool) error {
 		return err
 	}
 	c.say("installing the permissions and starting the manager under them")
-	if err := scene.permissions(ctx); err != nil {
+	if err := process.InstallRole(ctx, control.Config, scene.client, "."); err != nil {
 		return err
 	}
-	stopManager, err := startManager(ctx, binary, control, played)
+	operator, err := process.Start(ctx, process.Options{
+		Binary: binary, Config: control.Config, Network: played.Network, Log: managerLog, Dir: control.Dir,
+		Args: []string{"--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=0"},
+	})
 	if err != nil {
 		return err
 	}
-	defer stopManager()
+	defer func() { _ = operator.Stop() }()
 
 	c.say("applying %s", fixture)
 	if err := scene.apply(ctx); err != nil {
@@ -115,50 +109,6 @@ func run(ctx context.Context, fixture, kubeconfig string, once bool) error {
 	fmt.Println("Everything stays up until ^C.")
 	<-ctx.Done()
 	return nil
-}
-
-// startManager runs the operator as a process with a token of its service account.
-// Health probes go through the played network.
-func startManager(ctx context.Context, binary string, control *cluster.Cluster, played *surroundings.Surroundings) (stop func(), err error) {
-	file := filepath.Join(control.Dir, "manager.kubeconfig")
-	if err := accountKubeconfig(ctx, control.Config, file); err != nil {
-		return nil, err
-	}
-	logFile, err := os.Create(filepath.Join("bin", "demo-manager.log"))
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(binary, "manager", "--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=0")
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+file, "HTTP_PROXY="+played.Network.URL.String(), "http_proxy=")
-	cmd.Stdout, cmd.Stderr = logFile, logFile
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start the manager: %w", err)
-	}
-	return func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-		_ = logFile.Close()
-	}, nil
-}
-
-// accountKubeconfig writes a kubeconfig for the operator's service account.
-func accountKubeconfig(ctx context.Context, admin *rest.Config, file string) error {
-	client, err := kubernetes.NewForConfig(admin)
-	if err != nil {
-		return err
-	}
-	token, err := client.CoreV1().ServiceAccounts(operatorNamespace).
-		CreateToken(ctx, serviceAccount, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		return fmt.Errorf("ask for a token of %s/%s: %w", operatorNamespace, serviceAccount, err)
-	}
-	config := clientcmdapi.NewConfig()
-	config.Clusters["demo"] = &clientcmdapi.Cluster{Server: admin.Host, CertificateAuthorityData: admin.CAData}
-	config.AuthInfos["operator"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
-	config.Contexts["demo"] = &clientcmdapi.Context{Cluster: "demo", AuthInfo: "operator"}
-	config.CurrentContext = "demo"
-	return clientcmd.WriteToFile(*config, file)
 }
 
 func copyFile(from, to string) error {

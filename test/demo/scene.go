@@ -19,8 +19,6 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
@@ -51,23 +49,6 @@ func newScene(config *rest.Config, fixture string) (*scene, error) {
 	}
 	s.client, err = client.New(config, client.Options{Scheme: types})
 	return s, err
-}
-
-// permissions installs the operator's namespace, account and role.
-func (s *scene) permissions(ctx context.Context) error {
-	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "kustomize/rbac")
-	if err != nil {
-		return fmt.Errorf("build kustomize/rbac: %w", err)
-	}
-	objects := []*unstructured.Unstructured{object("v1", "Namespace", "", operatorNamespace, nil)}
-	for _, r := range resources.Resources() {
-		m, err := r.Map()
-		if err != nil {
-			return err
-		}
-		objects = append(objects, &unstructured.Unstructured{Object: m})
-	}
-	return s.put(ctx, objects)
 }
 
 func (s *scene) put(ctx context.Context, objects []*unstructured.Unstructured) error {
@@ -137,7 +118,7 @@ func (s *scene) secrets() []*unstructured.Unstructured {
 
 // follow prints each condition as it turns, until Ready.
 func (s *scene) follow(ctx context.Context, c clock, limit time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not Ready after %s; bin/demo-manager.log says why", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not Ready after %s; %s says why", limit, managerLog))
 	defer cancel()
 	shown := map[string]string{}
 	tick := time.NewTicker(50 * time.Millisecond)
