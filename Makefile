@@ -28,7 +28,7 @@ render: build ## Print what a fixture renders to: make render CASE=nova/minimal.
 	@$(BIN)/nova-operator render -f fixtures/$(CASE)/nova.yaml
 
 ##@ Test
-.PHONY: test test-tools test-cluster golden bench
+.PHONY: test test-tools test-cluster golden bench scale
 test: test-cluster ## Run every test, on a real control plane where it takes one.
 	go vet ./...
 	go test ./... -timeout 20m
@@ -48,6 +48,9 @@ golden: ## Rewrite want.yaml of the fixtures and the table of phases; read the d
 bench: test-cluster ## Measure the applier beside others, and the decision.
 	go test ./apply -run '^$$' -bench . -benchmem -timeout 20m
 	go test ./render/nova -run '^$$' -bench . -benchmem
+
+scale: test-cluster ## Measure one operator under 10, 50 and 200 Novas.
+	go run ./test/scale
 
 ##@ Keep in shape
 .PHONY: generate verify lint
