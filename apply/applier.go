@@ -2,12 +2,8 @@ package apply
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/openapi"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -81,33 +77,3 @@ func (a *Applier) Apply(ctx context.Context, owner Owner, set render.Set) (Repor
 
 // Forget drops what the memo holds for an owner that is gone.
 func (a *Applier) Forget(owner Owner) { a.memo.forget(owner) }
-
-// get reads one live object; nil if it does not exist.
-func get(ctx context.Context, r client.Reader, key render.Key) (*unstructured.Unstructured, error) {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(key.GroupVersionKind)
-	err := r.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, u)
-	if apierrors.IsNotFound(err) && causeOf(err) == CauseChanged {
-		return nil, nil //nolint:nilnil // absence is an answer here, not an error
-	}
-	if err != nil {
-		return nil, newError("read", key, err)
-	}
-	u.SetGroupVersionKind(key.GroupVersionKind)
-	return u, nil
-}
-
-// list reads the live objects of one kind in one namespace by name.
-func list(ctx context.Context, r client.Reader, gvk schema.GroupVersionKind, namespace string) (map[string]*unstructured.Unstructured, error) {
-	l := &unstructured.UnstructuredList{}
-	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := r.List(ctx, l, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list %s in %s: %w", gvk.Kind, namespace, err)
-	}
-	out := make(map[string]*unstructured.Unstructured, len(l.Items))
-	for i := range l.Items {
-		item := &unstructured.Unstructured{Object: l.Items[i].Object}
-		out[item.GetName()] = item
-	}
-	return out, nil
-}

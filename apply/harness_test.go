@@ -120,7 +120,7 @@ func (e *env) as(config *rest.Config) {
 // remote makes the owner one whose children lie on a target cluster.
 func (e *env) remote() {
 	e.owner.Mark = Labels
-	e.owner.GroupVersionKind.Kind = "Nova"
+	e.owner.Kind = "Nova"
 }
 
 // obj builds a desired object in the namespace from YAML.

@@ -289,9 +289,20 @@ func TestFingerprint_NoticesLostOwnership(t *testing.T) {
 
 func TestDigest_KeepsValuesApart(t *testing.T) {
 	values := []any{
-		nil, "", "n", false, true, int64(0), int64(1), 0.5, "0", map[string]any{}, []any{}, []any{nil}, []any{""},
-		[]any{"a", "b"}, []any{"ab", ""}, []any{"b", "a"}, []any{[]any{"a"}, "b"}, []any{[]any{"a", "b"}},
-		map[string]any{"a": nil}, map[string]any{"a": ""}, map[string]any{"a": map[string]any{"b": ""}}, map[string]any{"a": "", "b": ""},
+		nil, "", "n", false, true, int64(0), int64(1), 0.5, "0",
+		map[string]any{},
+		[]any{},
+		[]any{nil},
+		[]any{""},
+		[]any{"a", "b"},
+		[]any{"ab", ""},
+		[]any{"b", "a"},
+		[]any{[]any{"a"}, "b"},
+		[]any{[]any{"a", "b"}},
+		map[string]any{"a": nil},
+		map[string]any{"a": ""},
+		map[string]any{"a": map[string]any{"b": ""}},
+		map[string]any{"a": "", "b": ""},
 	}
 	seen := map[digest]any{}
 	for _, v := range values {

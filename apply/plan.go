@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -131,48 +130,6 @@ func check(owner Owner, set render.Set) error {
 		errs = append(errs, owner.markable())
 	}
 	return errors.Join(errs...)
-}
-
-// view is the live state of one pass: whole kinds where prune needs them, single
-// objects otherwise.
-type view struct {
-	a     *Applier
-	kinds map[schema.GroupVersionKind]map[string]*unstructured.Unstructured
-	// failed are the listings prune cannot do without.
-	failed    map[schema.GroupVersionKind]error
-	namespace string
-}
-
-func (a *Applier) view(ctx context.Context, owner Owner, prunable []schema.GroupVersionKind) *view {
-	v := &view{
-		a: a, namespace: owner.Namespace,
-		kinds:  map[schema.GroupVersionKind]map[string]*unstructured.Unstructured{},
-		failed: map[schema.GroupVersionKind]error{},
-	}
-	var mu sync.Mutex
-	a.each(len(prunable), func(i int) {
-		objects, err := list(ctx, a.reader, prunable[i], owner.Namespace)
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case err == nil:
-			v.kinds[prunable[i]] = objects
-		case meta.IsNoMatchError(err):
-			v.kinds[prunable[i]] = nil // not served: nothing of it is live
-		default:
-			v.failed[prunable[i]] = err
-		}
-	})
-	return v
-}
-
-// live returns the cached live object; nil if there is none. What comes from a
-// listing is shared with the cache.
-func (v *view) live(ctx context.Context, key render.Key) (*unstructured.Unstructured, error) {
-	if objects := v.kinds[key.GroupVersionKind]; objects != nil && key.Namespace == v.namespace {
-		return objects[key.Name], nil
-	}
-	return get(ctx, v.a.reader, key)
 }
 
 func (a *Applier) planDesired(ctx context.Context, owner Owner, o render.Object, v *view) Step {

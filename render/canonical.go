@@ -44,11 +44,14 @@ var emptyIsAbsent = map[schema.GroupKind]string{
 // quantityPaths are the places of a quantity, as path suffixes; * is any key.
 // Only these are rewritten: "limits" of a foreign kind may hold plain numbers.
 var quantityPaths = [][]string{
-	{"resources", "limits", "*"}, {"resources", "requests", "*"},
-	{"minAllowed", "*"}, {"maxAllowed", "*"}, // VPA container policies
+	{"resources", "limits", "*"},
+	{"resources", "requests", "*"},
+	{"minAllowed", "*"},
+	{"maxAllowed", "*"}, // VPA container policies
 	{"emptyDir", "sizeLimit"},
 	{"resourceFieldRef", "divisor"},
-	{"target", "averageValue"}, {"target", "value"}, // HPA metrics
+	{"target", "averageValue"},
+	{"target", "value"}, // HPA metrics
 }
 
 // listKeys are the fields that identify an item of a list the API server merges by

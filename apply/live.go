@@ -1,0 +1,87 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/render"
+)
+
+// view is the live state of one pass: whole kinds where prune needs them, single
+// objects otherwise.
+type view struct {
+	a     *Applier
+	kinds map[schema.GroupVersionKind]map[string]*unstructured.Unstructured
+	// failed are the listings prune cannot do without.
+	failed    map[schema.GroupVersionKind]error
+	namespace string
+}
+
+func (a *Applier) view(ctx context.Context, owner Owner, prunable []schema.GroupVersionKind) *view {
+	v := &view{
+		a: a, namespace: owner.Namespace,
+		kinds:  map[schema.GroupVersionKind]map[string]*unstructured.Unstructured{},
+		failed: map[schema.GroupVersionKind]error{},
+	}
+	var mu sync.Mutex
+	a.each(len(prunable), func(i int) {
+		objects, err := list(ctx, a.reader, prunable[i], owner.Namespace)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == nil:
+			v.kinds[prunable[i]] = objects
+		case meta.IsNoMatchError(err):
+			v.kinds[prunable[i]] = nil // not served: nothing of it is live
+		default:
+			v.failed[prunable[i]] = err
+		}
+	})
+	return v
+}
+
+// live returns the cached live object; nil if there is none. What comes from a
+// listing is shared with the cache.
+func (v *view) live(ctx context.Context, key render.Key) (*unstructured.Unstructured, error) {
+	if objects := v.kinds[key.GroupVersionKind]; objects != nil && key.Namespace == v.namespace {
+		return objects[key.Name], nil
+	}
+	return get(ctx, v.a.reader, key)
+}
+
+// get reads one live object; nil if it does not exist.
+func get(ctx context.Context, r client.Reader, key render.Key) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(key.GroupVersionKind)
+	err := r.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, u)
+	if apierrors.IsNotFound(err) && causeOf(err) == CauseChanged {
+		return nil, nil //nolint:nilnil // absence is an answer here, not an error
+	}
+	if err != nil {
+		return nil, newError("read", key, err)
+	}
+	u.SetGroupVersionKind(key.GroupVersionKind)
+	return u, nil
+}
+
+// list reads the live objects of one kind in one namespace by name.
+func list(ctx context.Context, r client.Reader, gvk schema.GroupVersionKind, namespace string) (map[string]*unstructured.Unstructured, error) {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err := r.List(ctx, l, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list %s in %s: %w", gvk.Kind, namespace, err)
+	}
+	out := make(map[string]*unstructured.Unstructured, len(l.Items))
+	for i := range l.Items {
+		item := &unstructured.Unstructured{Object: l.Items[i].Object}
+		out[item.GetName()] = item
+	}
+	return out, nil
+}

@@ -1,0 +1,67 @@
+package apply
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/c5c3/nova-operator/render"
+)
+
+func TestPreview_WritesNothing(t *testing.T) {
+	e := newEnv(t)
+	config := e.obj(render.StageConfig, render.Policy{}, configMapDoc)
+	job := e.obj(render.StageJobs, render.Policy{Recreate: true}, jobDoc)
+	old := e.obj(render.StageConfig, render.Policy{}, strings.Replace(configMapDoc, "name: config", "name: old", 1))
+	e.must(desired(config, job, old))
+	e.quiet(job.Key())
+	before := e.live(config.Key()).GetResourceVersion()
+	e.calls.take()
+
+	set := desired(
+		e.obj(render.StageConfig, render.Policy{}, strings.Replace(configMapDoc, "k: v", "k: w", 1)),
+		e.obj(render.StageConfig, render.Policy{}, `{apiVersion: v1, kind: ConfigMap, metadata: {name: bad}, data: {"not a key": v}}`),
+		e.obj(render.StageJobs, render.Policy{Recreate: true}, strings.Replace(jobDoc, "2026.1", "2026.2", 1)),
+		e.obj(render.StageWorkloads, render.Policy{}, deploymentDoc),
+	)
+	set.Prunable = []schemaGVK{configMapKind}
+	plan, err := e.applier.Plan(t.Context(), e.owner, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a preview leaves no trace in the memo either
+		r, err := e.applier.Preview(t.Context(), plan)
+		wantError(t, err, CauseInvalid, "bad")
+		wantActions(t, r, "config:update bad:failed db-sync:recreate api:create old:delete")
+		if c := r.Results[0].Changes; len(c) != 1 || c[0].Path != "data.k" || c[0].From != "v" || c[0].To != "w" {
+			t.Errorf("changes %+v", c)
+		}
+	}
+	for _, call := range strings.Split(e.calls.take(), ",") {
+		if !strings.HasSuffix(call, "dry") && call != "DELETE" { // a delete carries its dry run in the body
+			t.Errorf("%s without dry run", call)
+		}
+	}
+	if e.live(config.Key()).GetResourceVersion() != before || e.live(old.Key()) == nil || e.live(job.Key()) == nil {
+		t.Error("the preview wrote")
+	}
+	r, err := e.run(set)
+	wantError(t, err, CauseInvalid)
+	wantActions(t, r, "config:update bad:failed db-sync:skipped api:skipped old:skipped")
+	if len(r.Drifts) != 0 {
+		t.Errorf("what was previewed is taken for applied: %+v", r.Drifts)
+	}
+}
+
+func TestPlan_RefusesAContradiction(t *testing.T) {
+	e := newEnv(t)
+	o := e.obj(render.StageConfig, render.Policy{}, configMapDoc)
+	outside := e.obj(render.StageConfig, render.Policy{}, configMapDoc)
+	outside.Content.SetNamespace("default")
+	set := render.Set{Desired: []render.Object{o, outside}, Held: []render.Held{{Key: o.Key(), Gate: "g"}}}
+	_, err := e.applier.Plan(t.Context(), e.owner, set)
+	for _, want := range []string{"twice: desired and held", "outside the namespace"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+}
