@@ -56,12 +56,20 @@ type Surroundings struct {
 	Network *Network
 
 	client dynamic.Interface
-	mu     sync.Mutex
-	paused map[string]bool
+	// namespace limits the play to one; empty is all, and what has no namespace.
+	namespace string
+	mu        sync.Mutex
+	paused    map[string]bool
 }
 
-// Start begins to play every kind the cluster serves.
+// Start begins to play every kind the cluster serves, in every namespace.
 func Start(ctx context.Context, config *rest.Config) (*Surroundings, error) {
+	return StartIn(ctx, config, metav1.NamespaceAll)
+}
+
+// StartIn plays in one namespace only, and nothing that has none: several can then
+// share a cluster and pause what they like.
+func StartIn(ctx context.Context, config *rest.Config, namespace string) (*Surroundings, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("start surroundings: %w", err)
@@ -70,9 +78,12 @@ func Start(ctx context.Context, config *rest.Config) (*Surroundings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start surroundings: %w", err)
 	}
-	s := &Surroundings{Network: network, client: client, paused: map[string]bool{}}
+	s := &Surroundings{Network: network, client: client, namespace: namespace, paused: map[string]bool{}}
 	for _, kind := range slices.Sorted(maps.Keys(played)) {
-		list, err := client.Resource(played[kind].resource).List(ctx, metav1.ListOptions{})
+		if kind == "ClusterSecretStore" && namespace != metav1.NamespaceAll {
+			continue
+		}
+		list, err := s.objects(kind).List(ctx, metav1.ListOptions{})
 		if apierrors.IsNotFound(err) {
 			continue
 		}
@@ -85,6 +96,14 @@ func Start(ctx context.Context, config *rest.Config) (*Surroundings, error) {
 		}
 	}
 	return s, nil
+}
+
+// objects are those of a kind that are played.
+func (s *Surroundings) objects(kind string) dynamic.ResourceInterface {
+	if s.namespace == metav1.NamespaceAll {
+		return s.client.Resource(played[kind].resource)
+	}
+	return s.client.Resource(played[kind].resource).Namespace(s.namespace)
 }
 
 // Pause stops playing a kind: objects that appear stay without a status, like those
@@ -100,7 +119,7 @@ func (s *Surroundings) Resume(ctx context.Context, kind string) error {
 	s.mu.Lock()
 	delete(s.paused, kind)
 	s.mu.Unlock()
-	list, err := s.client.Resource(played[kind].resource).List(ctx, metav1.ListOptions{})
+	list, err := s.objects(kind).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list %s: %w", kind, err)
 	}
@@ -110,10 +129,19 @@ func (s *Surroundings) Resume(ctx context.Context, kind string) error {
 	return nil
 }
 
+// Play reports the status of one object, although its kind is paused.
+func (s *Surroundings) Play(ctx context.Context, kind, namespace, name string) error {
+	o, err := s.client.Resource(played[kind].resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("play %s %s: %w", kind, name, err)
+	}
+	return s.report(ctx, kind, o)
+}
+
 // play follows a kind until the context ends, and starts over when a watch breaks.
 func (s *Surroundings) play(ctx context.Context, kind, version string) {
 	for ctx.Err() == nil {
-		w, err := s.client.Resource(played[kind].resource).Watch(ctx, metav1.ListOptions{ResourceVersion: version})
+		w, err := s.objects(kind).Watch(ctx, metav1.ListOptions{ResourceVersion: version})
 		if err == nil {
 			for e := range w.ResultChan() {
 				if o, ok := e.Object.(*unstructured.Unstructured); ok && (e.Type == watch.Added || e.Type == watch.Modified) {
@@ -140,17 +168,25 @@ func (s *Surroundings) touch(ctx context.Context, kind string, o *unstructured.U
 	if _, reported, _ := unstructured.NestedMap(o.Object, "status"); reported {
 		return
 	}
+	_ = s.report(ctx, kind, o) // the object is gone, or the server away: it comes by again
+}
+
+// report writes the status of one object.
+func (s *Surroundings) report(ctx context.Context, kind string, o *unstructured.Unstructured) error {
 	if kind == "RabbitmqCluster" {
 		if err := s.defaultUser(ctx, o); err != nil {
-			return
+			return err
 		}
 	}
 	patch, err := json.Marshal(map[string]any{"status": played[kind].status(o)})
 	if err != nil {
-		return
+		return fmt.Errorf("report %s %s: %w", kind, o.GetName(), err)
 	}
-	_, _ = s.client.Resource(played[kind].resource).Namespace(o.GetNamespace()).
-		Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
+	if _, err := s.client.Resource(played[kind].resource).Namespace(o.GetNamespace()).
+		Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status"); err != nil {
+		return fmt.Errorf("report %s %s: %w", kind, o.GetName(), err)
+	}
+	return nil
 }
 
 func ready(o *unstructured.Unstructured) map[string]any {
@@ -186,10 +222,12 @@ func broker(o *unstructured.Unstructured) map[string]any {
 func (s *Surroundings) defaultUser(ctx context.Context, o *unstructured.Unstructured) error {
 	secret := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret",
-		"metadata": map[string]any{"name": o.GetName() + "-default-user", "namespace": o.GetNamespace(),
+		"metadata": map[string]any{
+			"name": o.GetName() + "-default-user", "namespace": o.GetNamespace(),
 			"ownerReferences": []any{map[string]any{
 				"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "name": o.GetName(), "uid": string(o.GetUID()), "controller": true,
-			}}},
+			}},
+		},
 		"stringData": map[string]any{
 			"username": "default_user", "password": "made-by-the-surroundings", "host": o.GetName() + "." + o.GetNamespace() + ".svc", "port": "5672",
 		},
