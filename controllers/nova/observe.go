@@ -1,6 +1,7 @@
 package nova
 
 import (
+	"cmp"
 	"context"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -100,18 +101,18 @@ func (o *observer) broker(ctx context.Context, n *v1alpha1.Nova, seen *rendernov
 	if err != nil || u == nil {
 		return err
 	}
-	var cluster rendernova.RabbitmqCluster
-	cluster.UserSecret, _, _ = unstructured.NestedString(u.Object, "status", "defaultUser", "secretReference", "name")
-	cluster.UserSecretNamespace, _, _ = unstructured.NestedString(u.Object, "status", "defaultUser", "secretReference", "namespace")
+	cluster := rabbitmqCluster(u)
 	seen.RabbitmqClusters = map[string]rendernova.RabbitmqCluster{ref.Name: cluster}
 	if cluster.UserSecret == "" {
 		return nil
 	}
-	namespace := cluster.UserSecretNamespace
-	if namespace == "" {
-		namespace = n.Namespace
-	}
-	return o.secret(ctx, n, seen, namespace, cluster.UserSecret)
+	return o.secret(ctx, n, seen, cmp.Or(cluster.UserSecretNamespace, n.Namespace), cluster.UserSecret)
+}
+
+func rabbitmqCluster(u *unstructured.Unstructured) (c rendernova.RabbitmqCluster) {
+	c.UserSecret, _, _ = unstructured.NestedString(u.Object, "status", "defaultUser", "secretReference", "name")
+	c.UserSecretNamespace, _, _ = unstructured.NestedString(u.Object, "status", "defaultUser", "secretReference", "namespace")
+	return c
 }
 
 // servers reads the referenced MariaDBs.

@@ -1,13 +1,13 @@
 package nova
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
@@ -24,8 +24,13 @@ import (
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
-// secretRefsIndex finds the Novas that refer to a Secret.
-const secretRefsIndex = "spec.secretRefs.name"
+// Indexes of the cache.
+const (
+	// secretRefsIndex finds the Novas that refer to a Secret.
+	secretRefsIndex = "spec.secretRefs.name"
+	// userSecretIndex finds the brokers whose default user is in a Secret.
+	userSecretIndex = "status.defaultUser.secretReference"
+)
 
 // Backoff of a pass that ended in an error.
 const (
@@ -83,6 +88,15 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 			),
 		})
 	mapper := mgr.GetRESTMapper()
+	brokers, err := serves(mapper, kindRabbitmqCluster)
+	if err != nil {
+		return err
+	}
+	if brokers {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, objectOf(kindRabbitmqCluster), userSecretIndex, userSecretOf); err != nil {
+			return fmt.Errorf("index brokers by Secret: %w", err)
+		}
+	}
 	for _, gvk := range rendernova.Kinds() {
 		if served, err := serves(mapper, gvk); err != nil {
 			return err
@@ -97,7 +111,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		b.Owns(objectOf(gvk), options...)
 	}
 	inputs := map[schema.GroupVersionKind]handler.MapFunc{
-		kindSecret:          r.novasOfSecret,
+		kindSecret:          r.novasOfSecret(brokers),
 		kindMariaDB:         r.novasWhere(namesMariaDB),
 		kindRabbitmqCluster: r.novasWhere(namesBroker),
 		kindSecretStore:     r.novasWhere(namesStore(v1alpha1.SecretStoreKindNamespaced)),
@@ -131,17 +145,34 @@ var novaChanged = predicate.Or(
 	}},
 )
 
+// userSecretOf is the index of a broker: namespace/name of its default user's Secret,
+// which a broker with a secret backend does not own.
+func userSecretOf(o client.Object) []string {
+	cluster := rabbitmqCluster(o.(*unstructured.Unstructured))
+	if cluster.UserSecret == "" {
+		return nil
+	}
+	return []string{cmp.Or(cluster.UserSecretNamespace, o.GetNamespace()) + "/" + cluster.UserSecret}
+}
+
 // novasOfSecret maps a Secret to the Novas that refer to it, and the default-user
 // Secret of a broker to those on that broker.
-func (r *Reconciler) novasOfSecret(ctx context.Context, o client.Object) []reconcile.Request {
-	requests := r.requests(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{secretRefsIndex: o.GetName()})
-	if ref := metav1.GetControllerOf(o); ref != nil && ref.Kind == kindRabbitmqCluster.Kind {
-		broker := objectOf(kindRabbitmqCluster)
-		broker.SetNamespace(o.GetNamespace())
-		broker.SetName(ref.Name)
-		requests = append(requests, r.novasWhere(namesBroker)(ctx, broker)...)
+func (r *Reconciler) novasOfSecret(brokers bool) handler.MapFunc {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		requests := r.requests(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{secretRefsIndex: o.GetName()})
+		if !brokers {
+			return requests
+		}
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kindRabbitmqCluster.GroupVersion().WithKind(kindRabbitmqCluster.Kind + "List"))
+		if err := r.reader.List(ctx, list, client.MatchingFields{userSecretIndex: o.GetNamespace() + "/" + o.GetName()}); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "Could not find the brokers of a Secret")
+		}
+		for i := range list.Items {
+			requests = append(requests, r.novasWhere(namesBroker)(ctx, &list.Items[i])...)
+		}
+		return requests
 	}
-	return requests
 }
 
 // novasWhere maps an object to the Novas that refer to it by a rule. A namespaced
