@@ -59,6 +59,7 @@ func ready(t *testing.T, change ...func(*v1alpha1.Nova)) *world {
 	return w
 }
 
+// It is not parallel: it reads counters of the whole process.
 func TestNova_ComesUpAndThenCostsNothing(t *testing.T) {
 	w := ready(t)
 	n, err := w.live(t.Context())
@@ -103,6 +104,7 @@ func TestNova_ComesUpAndThenCostsNothing(t *testing.T) {
 }
 
 func TestNova_PutsDriftRight(t *testing.T) {
+	t.Parallel()
 	w := ready(t)
 	w.settled()
 
@@ -132,6 +134,7 @@ func TestNova_PutsDriftRight(t *testing.T) {
 }
 
 func TestNova_ReportsAManagerThatClaimsItsField(t *testing.T) {
+	t.Parallel()
 	w := ready(t)
 	w.settled()
 	claim := []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"nova-scheduler"},"spec":{"replicas":7}}`)
@@ -149,6 +152,7 @@ func TestNova_ReportsAManagerThatClaimsItsField(t *testing.T) {
 }
 
 func TestNova_ConsoleProxyOffRemovesExactlyItsObjects(t *testing.T) {
+	t.Parallel()
 	w := ready(t, func(n *v1alpha1.Nova) {
 		n.Spec.NetworkPolicy = &v1alpha1.NetworkPolicySpec{Ingress: []v1alpha1.NetworkPolicyIngressSource{{}}}
 		n.Spec.ConsoleProxy.Gateway = &v1alpha1.GatewaySpec{ParentRef: v1alpha1.GatewayParentRefSpec{Name: "gw"}, Hostname: "console.example.com"}
@@ -170,6 +174,7 @@ func TestNova_ConsoleProxyOffRemovesExactlyItsObjects(t *testing.T) {
 }
 
 func TestNova_DeletionMarksTheDatabaseFirstAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	w := ready(t)
 	n, err := w.live(t.Context())
 	if err != nil {
@@ -198,7 +203,7 @@ func TestNova_DeletionMarksTheDatabaseFirstAndLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cluster.Eventually(t, "every child to go", func(ctx context.Context) (bool, error) {
+	cluster.Eventually(t, "every child to go", func(context.Context) (bool, error) {
 		for _, entry := range minimalInventory {
 			kind, name, _ := strings.Cut(entry, "/")
 			for _, gvk := range rendernova.Kinds() {
@@ -212,6 +217,7 @@ func TestNova_DeletionMarksTheDatabaseFirstAndLeavesNothing(t *testing.T) {
 }
 
 func TestNova_FollowsTheHealthOfItsAPI(t *testing.T) {
+	t.Parallel()
 	w := ready(t)
 	w.surroundings.Network.Answer(func(string) (int, string) { return http.StatusInternalServerError, "no\ndatabase" })
 	// A healthy answer is believed for 30 s; then the API is asked again.

@@ -19,6 +19,14 @@ import (
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
+var (
+	novaKind           = v1alpha1.GroupVersion.WithKind("Nova")
+	storeKind          = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "SecretStore"}
+	externalSecretKind = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "ExternalSecret"}
+	serverKind         = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MariaDB"}
+	brokerKind         = schema.GroupVersionKind{Group: "rabbitmq.com", Version: "v1beta1", Kind: "RabbitmqCluster"}
+)
+
 // nova is the smallest resource, in the test's namespace.
 func (w *world) nova() *v1alpha1.Nova {
 	ref := func(name string) *corev1.LocalObjectReference { return &corev1.LocalObjectReference{Name: name} }
@@ -55,9 +63,9 @@ func (w *world) inputs(without ...string) {
 			w.secret(name, secrets[name])
 		}
 	}
-	w.foreign("external-secrets.io/v1", "SecretStore", "store")
-	w.foreign("k8s.mariadb.com/v1alpha1", "MariaDB", "mariadb")
-	w.foreign("rabbitmq.com/v1beta1", "RabbitmqCluster", "rabbitmq")
+	w.foreign(storeKind, "store")
+	w.foreign(serverKind, "mariadb")
+	w.foreign(brokerKind, "rabbitmq")
 }
 
 // secret creates or replaces a Secret.
@@ -77,17 +85,47 @@ func (w *world) secret(name string, data map[string]string) {
 }
 
 // foreign creates an empty object of somebody else's kind.
-func (w *world) foreign(apiVersion, kind, name string) {
+func (w *world) foreign(gvk schema.GroupVersionKind, name string) {
 	w.t.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": apiVersion, "kind": kind,
 		"metadata": map[string]any{"name": name, "namespace": w.namespace},
 		"spec":     map[string]any{},
 	}}
-	if kind == "MariaDB" {
+	u.SetGroupVersionKind(gvk)
+	if gvk == serverKind {
 		u.Object["spec"] = map[string]any{"storage": map[string]any{"size": "1Gi"}}
 	}
 	if err := w.client.Create(w.t.Context(), u); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// play lets the controller of one object report, although its kind is paused.
+func (w *world) play(gvk schema.GroupVersionKind, name string) {
+	w.t.Helper()
+	if err := w.surroundings.Play(w.t.Context(), gvk.Kind, w.namespace, name); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// report writes the status of somebody else's object.
+func (w *world) report(gvk schema.GroupVersionKind, name, status string) {
+	w.t.Helper()
+	u := w.get(gvk, name)
+	if err := w.client.Status().Patch(w.t.Context(), u, client.RawPatch("application/merge-patch+json", []byte(`{"status":`+status+`}`))); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// readyIs is the status of an object whose Ready condition is True or False.
+func readyIs(status string) string {
+	return `{"conditions":[{"type":"Ready","status":"` + status + `"}]}`
+}
+
+// remove deletes one object.
+func (w *world) remove(gvk schema.GroupVersionKind, name string) {
+	w.t.Helper()
+	if err := w.client.Delete(w.t.Context(), w.get(gvk, name)); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -118,11 +156,18 @@ func (w *world) edit(change func(*v1alpha1.Nova)) {
 	})
 }
 
-// awaitReason waits until a condition has a reason, and returns it.
+// awaitReason waits until a condition of the live generation has a reason, and
+// returns it.
 func (w *world) awaitReason(condition, reason string) metav1.Condition {
 	w.t.Helper()
+	return w.awaitSays(condition, reason, "")
+}
+
+// awaitSays waits for a message as well; an empty one is any.
+func (w *world) awaitSays(condition, reason, message string) metav1.Condition {
+	w.t.Helper()
 	var last metav1.Condition
-	cluster.Eventually(w.t, fmt.Sprintf("%s to say %s", condition, reason), func(ctx context.Context) (bool, error) {
+	cluster.Eventually(w.t, fmt.Sprintf("%s to say %s: %s", condition, reason, message), func(ctx context.Context) (bool, error) {
 		n, err := w.live(ctx)
 		if err != nil {
 			return false, err
@@ -132,12 +177,36 @@ func (w *world) awaitReason(condition, reason string) metav1.Condition {
 			return false, fmt.Errorf("no condition yet")
 		}
 		last = *c
-		if c.Reason != reason || c.ObservedGeneration != n.Generation {
+		if c.Reason != reason || c.ObservedGeneration != n.Generation || message != "" && c.Message != message {
 			return false, fmt.Errorf("it says %s: %s", c.Reason, c.Message)
 		}
 		return true, nil
 	})
 	return last
+}
+
+// promptly runs a step and fails when it took so long that a poll may have done what
+// a watch should: the shortest is 15 s at a gate.
+func (w *world) promptly(step func()) {
+	w.t.Helper()
+	start := time.Now()
+	step()
+	if took := time.Since(start); took > 8*time.Second {
+		w.t.Errorf("it took %s: no watch woke the Nova", took)
+	}
+}
+
+// pass makes the manager look again, by an edit that matters to the archive only, and
+// waits until it has.
+func (w *world) pass() {
+	w.t.Helper()
+	w.edit(func(n *v1alpha1.Nova) {
+		n.Spec.DBArchive = &v1alpha1.DBArchiveSpec{MaxRows: new(int32(1000 + n.Generation))}
+	})
+	cluster.Eventually(w.t, "a pass", func(ctx context.Context) (bool, error) {
+		n, err := w.live(ctx)
+		return err == nil && n.Status.ObservedGeneration == n.Generation, err
+	})
 }
 
 func (w *world) awaitReady() {
