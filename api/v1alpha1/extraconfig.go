@@ -7,7 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/c5c3/nova-operator/api/catalog"
 )
@@ -96,6 +100,45 @@ func (v *ConfigValue) UnmarshalJSON(data []byte) error {
 	}
 	*v = SingleValue(text)
 	return nil
+}
+
+// TakeUnreadable removes from a decoded resource the options of spec.extraConfig that
+// have no line in an INI file, and says which they are. The schema admits any value
+// there, and one of them would keep the whole resource from decoding into its Go type.
+// A section left empty by it is removed too. No value is quoted: it may be a credential.
+func TakeUnreadable(object map[string]any) field.ErrorList {
+	spec, _ := object["spec"].(map[string]any)
+	sections, _ := spec["extraConfig"].(map[string]any)
+	var errs field.ErrorList
+	for _, section := range slices.Sorted(maps.Keys(sections)) {
+		path := field.NewPath("spec", "extraConfig").Key(section)
+		options, ok := sections[section].(map[string]any)
+		if !ok {
+			errs = append(errs, field.Invalid(path, field.OmitValueType{}, "must map options to values"))
+			delete(sections, section)
+		}
+		bad := unreadable(options, path)
+		if errs = append(errs, bad...); len(bad) > 0 && len(options) == 0 {
+			delete(sections, section)
+		}
+	}
+	return errs
+}
+
+// unreadable removes the options of one section whose value no ConfigValue holds.
+func unreadable(options map[string]any, section *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, option := range slices.Sorted(maps.Keys(options)) {
+		raw, err := json.Marshal(options[option])
+		if err == nil {
+			err = new(ConfigValue).UnmarshalJSON(raw)
+		}
+		if err != nil {
+			errs = append(errs, field.Invalid(section.Key(option), field.OmitValueType{}, err.Error()))
+			delete(options, option)
+		}
+	}
+	return errs
 }
 
 // scalar reads one JSON string, boolean or number as text. A number that was widened to

@@ -128,3 +128,60 @@ func TestExtraConfig_Catalog(t *testing.T) {
 		t.Error("nil became a map")
 	}
 }
+
+func TestTakeUnreadable_LeavesWhatDecodes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		extra, want string
+		errs        []string
+	}{
+		"nothing to take": {
+			extra: `{"DEFAULT": {"debug": true, "workers": 1}, "pci": {"alias": ["a", 1]}}`,
+			want:  `{"DEFAULT": {"debug": true, "workers": 1}, "pci": {"alias": ["a", 1]}}`,
+		},
+		"a value left empty beside a good one": {
+			extra: `{"DEFAULT": {"debug": null, "workers": 1}}`,
+			want:  `{"DEFAULT": {"workers": 1}}`,
+			errs:  []string{"spec.extraConfig[DEFAULT][debug]: Invalid value: must be a string, a boolean, a number or a list of these"},
+		},
+		"a section of nothing else": {
+			extra: `{"a": {"b": {"c": "d"}}, "e": {"f": [["g"]]}}`,
+			want:  `{}`,
+			errs: []string{
+				"spec.extraConfig[a][b]: Invalid value: must be a string, a boolean, a number or a list of these",
+				"spec.extraConfig[e][f]: Invalid value: item 0: must be a string, a boolean, a number or a list of these",
+			},
+		},
+		"sections that are none": {
+			extra: `{"a": "b", "c": null, "d": {}}`,
+			want:  `{"d": {}}`,
+			errs: []string{
+				"spec.extraConfig[a]: Invalid value: must map options to values",
+				"spec.extraConfig[c]: Invalid value: must map options to values",
+			},
+		},
+		"no extraConfig": {extra: `null`, want: `null`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object, want := map[string]any{}, map[string]any{}
+			if err := json.Unmarshal([]byte(`{"spec": {"extraConfig": `+tc.extra+`}}`), &object); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal([]byte(`{"spec": {"extraConfig": `+tc.want+`}}`), &want); err != nil {
+				t.Fatal(err)
+			}
+			var errs []string
+			for _, err := range TakeUnreadable(object) {
+				errs = append(errs, err.Error())
+			}
+			if diff := cmp.Diff(tc.errs, errs); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(want, object); diff != "" {
+				t.Error(diff)
+			}
+			if errs := TakeUnreadable(map[string]any{}); errs != nil {
+				t.Error(errs)
+			}
+		})
+	}
+}
