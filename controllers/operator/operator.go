@@ -1,5 +1,5 @@
-// Package operator puts the controllers of both kinds into one manager: schemes,
-// caches, health endpoints and what each controller is built from.
+// Package operator puts the controllers of both kinds and the admission server into one
+// manager: schemes, caches, health endpoints and what each part is built from.
 package operator
 
 import (
@@ -17,10 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	webhookserver "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/controllers/nova"
+	"github.com/c5c3/nova-operator/controllers/webhook"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
@@ -42,10 +44,24 @@ type Options struct {
 	PullPolicy  corev1.PullPolicy
 	// OwnNamespace is where the operator runs; empty outside a cluster.
 	OwnNamespace string
+	// Webhooks is where admission is served; nil serves none.
+	Webhooks *Webhooks
+	// WebhooksOnly leaves the controllers out: the process serves admission, with no
+	// permission but to read what the rules look up, and takes part in no election.
+	WebhooksOnly bool
 	// HTTP asks the API of a Nova for its health; nil means the default transport.
 	HTTP *http.Client
 	// Reused allows a second manager in one process, for tests.
 	Reused bool
+}
+
+// Webhooks is the address and the certificate of the admission server. It does not
+// start without tls.crt and tls.key in CertDir, and takes up new ones as they appear.
+type Webhooks struct {
+	// Host is every address when empty.
+	Host    string
+	Port    int
+	CertDir string
 }
 
 // New returns a manager with every controller, ready to start. It asks the cluster
@@ -59,7 +75,7 @@ func New(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 		Scheme:                 scheme,
 		Metrics:                metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress: o.ProbeAddress,
-		LeaderElection:         o.LeaderElect,
+		LeaderElection:         o.LeaderElect && !o.WebhooksOnly,
 		LeaderElectionID:       LeaseName,
 		Cache:                  cache.Options{SyncPeriod: &o.SyncPeriod},
 		Controller:             config.Controller{SkipNameValidation: &o.Reused},
@@ -68,6 +84,11 @@ func New(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 		options.Cache.DefaultNamespaces = map[string]cache.Config{o.Namespace: {}}
 		options.LeaderElectionNamespace = o.Namespace
 	}
+	if o.Webhooks != nil {
+		options.WebhookServer = webhookserver.NewServer(webhookserver.Options{
+			Host: o.Webhooks.Host, Port: o.Webhooks.Port, CertDir: o.Webhooks.CertDir,
+		})
+	}
 	mgr, err := ctrl.NewManager(cfg, options)
 	if err != nil {
 		return nil, fmt.Errorf("build manager: %w", err)
@@ -75,10 +96,25 @@ func New(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
 		return nil, fmt.Errorf("add health checks: %w", err)
 	}
+	if o.Webhooks != nil {
+		if err := addWebhooks(mgr); err != nil {
+			return nil, fmt.Errorf("add the webhooks: %w", err)
+		}
+	}
+	if o.WebhooksOnly {
+		return mgr, nil
+	}
 	if err := addNova(mgr, cfg, o); err != nil {
 		return nil, fmt.Errorf("add the Nova controller: %w", err)
 	}
 	return mgr, nil
+}
+
+// addWebhooks serves admission, and counts the process as ready once it is served.
+func addWebhooks(mgr ctrl.Manager) error {
+	server := mgr.GetWebhookServer()
+	webhook.Register(server, mgr.GetAPIReader())
+	return mgr.AddReadyzCheck("webhook", server.StartedChecker())
 }
 
 func addNova(mgr ctrl.Manager, cfg *rest.Config, o Options) error {
