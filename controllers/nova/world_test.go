@@ -3,6 +3,7 @@ package nova_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -293,3 +294,5 @@ func (w *world) settled() {
 		return time.Since(quiet) > 2*time.Second, nil
 	})
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
