@@ -118,6 +118,7 @@ func (w *world) awaitRelease(release string) {
 }
 
 func TestUpgrade_OnARealAPIServer(t *testing.T) {
+	t.Parallel()
 	w := ready(t, func(n *v1alpha1.Nova) { n.Spec.OpenStackRelease, n.Spec.Image.Tag = "2025.2", "2025.2" })
 
 	// Taken back in the middle of the roll: the conductor never gets ready.
