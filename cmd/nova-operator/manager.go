@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -22,6 +23,9 @@ type managerOptions struct {
 	leaderElect                  bool
 	syncPeriod                   time.Duration
 	namespace                    string
+	webhooks, controllers        bool
+	webhookPort                  int
+	webhookCertDir               string
 	concurrency                  int
 	pullPolicy                   string
 	zap                          zap.Options
@@ -32,7 +36,7 @@ func newManagerCommand() *cobra.Command {
 	var o managerOptions
 	cmd := &cobra.Command{
 		Use:   "manager",
-		Short: "Run the controllers against the current cluster",
+		Short: "Run the controllers and the admission server against the current cluster",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
@@ -42,6 +46,10 @@ func newManagerCommand() *cobra.Command {
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "run only while holding the lease "+operator.LeaseName)
 	f.DurationVar(&o.syncPeriod, "sync-period", 10*time.Minute, "how often every resource is looked at without an event")
 	f.StringVar(&o.namespace, "namespace", "", "watch this namespace only and read no cluster-wide object; empty watches all")
+	f.BoolVar(&o.webhooks, "enable-webhooks", true, "serve admission; needs a certificate, and no --namespace")
+	f.BoolVar(&o.controllers, "enable-controllers", true, "run the controllers; without them the process serves admission alone")
+	f.IntVar(&o.webhookPort, "webhook-port", 9443, "port admission is served on")
+	f.StringVar(&o.webhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs", "folder with the tls.crt and tls.key of admission")
 	f.IntVar(&o.concurrency, "max-concurrent-reconciles", 2, "resources of one kind reconciled at a time; below 1 means 2")
 	f.StringVar(&o.pullPolicy, "default-image-pull-policy", "", "Always, IfNotPresent or Never for images that name none; empty decides by tag or digest")
 	f.BoolVar(&o.zap.Development, "zap-devel", false, "log for a person: console encoding, debug level")
@@ -55,6 +63,13 @@ func (o *managerOptions) validate() error {
 	policies := []string{"", string(corev1.PullAlways), string(corev1.PullIfNotPresent), string(corev1.PullNever)}
 	if !slices.Contains(policies, o.pullPolicy) {
 		return fmt.Errorf("--default-image-pull-policy %q: must be Always, IfNotPresent or Never", o.pullPolicy)
+	}
+	if !o.webhooks && !o.controllers {
+		return errors.New("--enable-webhooks=false and --enable-controllers=false: nothing is left to run")
+	}
+	// Webhooks are asked about every namespace, and the rules read cluster-wide objects.
+	if o.webhooks && o.namespace != "" {
+		return fmt.Errorf("--namespace %s: needs --enable-webhooks=false", o.namespace)
 	}
 	return nil
 }
@@ -70,11 +85,15 @@ func (o *managerOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("find a cluster: %w", err)
 	}
-	mgr, err := operator.New(config, operator.Options{
+	options := operator.Options{
 		MetricsAddress: o.metricsAddress, ProbeAddress: o.probeAddress, LeaderElect: o.leaderElect,
 		SyncPeriod: o.syncPeriod, Namespace: o.namespace, Concurrency: o.concurrency,
-		PullPolicy: corev1.PullPolicy(o.pullPolicy), OwnNamespace: ownNamespace(),
-	})
+		PullPolicy: corev1.PullPolicy(o.pullPolicy), OwnNamespace: ownNamespace(), WebhooksOnly: !o.controllers,
+	}
+	if o.webhooks {
+		options.Webhooks = &operator.Webhooks{Port: o.webhookPort, CertDir: o.webhookCertDir}
+	}
+	mgr, err := operator.New(config, options)
 	if err != nil {
 		return err
 	}
