@@ -1,7 +1,8 @@
 // Command demo brings a Nova from an empty cluster to Ready and shows how: it builds
 // the operator, starts a real control plane with simulated nodes, installs the
-// definitions and the permissions, runs the manager as a process under them, plays
-// the surroundings, applies a fixture, and prints each condition as it turns.
+// definitions and the permissions, runs the manager as a process under them with its
+// webhooks registered, plays the surroundings, applies a fixture, and prints each
+// condition as it turns.
 package main
 
 import (
@@ -17,7 +18,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
 
 	"github.com/c5c3/nova-operator/test/cluster"
 	"github.com/c5c3/nova-operator/test/process"
@@ -81,12 +81,12 @@ func run(ctx context.Context, fixture, kubeconfig string, once bool) error {
 	if err != nil {
 		return err
 	}
-	c.say("installing the permissions and starting the manager under them")
+	c.say("installing the permissions, starting the manager under them, registering its webhooks")
 	if err := process.InstallRole(ctx, control.Config, scene.client, "."); err != nil {
 		return err
 	}
 	operator, err := process.Start(ctx, process.Options{
-		Binary: binary, Config: control.Config, Network: played.Network, Log: managerLog, Dir: control.Dir,
+		Binary: binary, Config: control.Config, Network: played.Network, Log: managerLog, Dir: control.Dir, Webhooks: true,
 		Args: []string{"--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=0"},
 	})
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/c5c3/nova-operator/test/surroundings"
+	"github.com/c5c3/nova-operator/test/webhookcert"
 )
 
 // Where the operator is installed.
@@ -80,6 +81,8 @@ type Options struct {
 	Network *surroundings.Network
 	// Log receives standard output and error; Dir holds the kubeconfig.
 	Log, Dir string
+	// Webhooks serves admission and registers it for every namespace.
+	Webhooks bool
 	// Args follow the manager subcommand.
 	Args []string
 }
@@ -96,18 +99,47 @@ func Start(ctx context.Context, o Options) (*Operator, error) {
 	if err := accountKubeconfig(ctx, o.Config, kubeconfig); err != nil {
 		return nil, err
 	}
+	args := append([]string{"manager"}, o.Args...)
+	var admission *webhookcert.Server
+	if o.Webhooks {
+		var err error
+		if admission, err = webhookcert.NewServer(filepath.Join(o.Dir, "webhook")); err != nil {
+			return nil, err
+		}
+		args = append(args, admission.Flags()...)
+	} else {
+		args = append(args, "--enable-webhooks=false")
+	}
 	log, err := os.Create(o.Log)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(o.Binary, append([]string{"manager"}, o.Args...)...)
+	cmd := exec.Command(o.Binary, args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HTTP_PROXY="+o.Network.URL.String(), "http_proxy=")
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the manager: %w", err), log.Close())
 	}
-	return &Operator{cmd: cmd, log: log}, nil
+	operator := &Operator{cmd: cmd, log: log}
+	if o.Webhooks {
+		if err := register(ctx, admission, o.Config); err != nil {
+			return nil, errors.Join(err, operator.Kill())
+		}
+	}
+	return operator, nil
+}
+
+// register has the API server ask the process, once it answers: until then it would
+// refuse every write of our kinds.
+func register(ctx context.Context, admission *webhookcert.Server, config *rest.Config) error {
+	if err := admission.AwaitServing(ctx); err != nil {
+		return err
+	}
+	if err := admission.Register(ctx, config, webhookcert.Limits{}); err != nil {
+		return err
+	}
+	return admission.AwaitInForce(ctx, config, metav1.NamespaceDefault)
 }
 
 // PID of the process.
