@@ -54,12 +54,12 @@ scale: test-cluster ## Measure one operator under 10, 50 and 200 Novas.
 
 ##@ Keep in shape
 .PHONY: generate verify lint
-generate: ## Generate deep copies, definitions, permissions and catalogs.
+generate: ## Generate deep copies, definitions, permissions, catalogs and reference pages.
 	go generate ./...
 
 verify: generate ## Fail when a generated file is stale.
-	@git diff --exit-code -- api kustomize || { echo 'generated files were stale: commit the difference' >&2; exit 1; }
-	@test -z "$$(git status --porcelain -- api kustomize)" || { git status --short -- api kustomize; echo 'generated files are not committed' >&2; exit 1; }
+	@git diff --exit-code -- api kustomize docs || { echo 'generated files were stale: commit the difference' >&2; exit 1; }
+	@test -z "$$(git status --porcelain -- api kustomize docs)" || { git status --short -- api kustomize docs; echo 'generated files are not committed' >&2; exit 1; }
 
 lint: ## Check style and the import rules of the layers.
 	go tool -modfile=$(TOOLS)/go.mod golangci-lint run --allow-parallel-runners ./...

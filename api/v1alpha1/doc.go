@@ -20,3 +20,5 @@ package v1alpha1
 //go:generate go tool -modfile=../../tools/go.mod controller-gen object:headerFile=../../hack/boilerplate.go.txt paths=.
 //go:generate go tool -modfile=../../tools/go.mod controller-gen crd paths=. output:crd:dir=../../kustomize/crd
 //go:generate go -C ../../tools run ./crdtrim ../kustomize/crd/nova.openstack.c5c3.io_novacomputes.yaml ../kustomize/crd/nova.openstack.c5c3.io_novas.yaml
+//go:generate go -C ../../tools run ./reference ../kustomize/crd/nova.openstack.c5c3.io_novas.yaml ../docs/reference-nova.md
+//go:generate go -C ../../tools run ./reference ../kustomize/crd/nova.openstack.c5c3.io_novacomputes.yaml ../docs/reference-novacompute.md
