@@ -1,14 +1,25 @@
 // Package metrics holds the vectors that the controllers of both kinds share. Names
-// and labels are what dashboards and alerts use.
+// and labels are what dashboards and alerts use; docs/operations.md lists them.
+//
+// Inputs are what a pass found, by step or by resource. Series of a resource exist
+// from its first recorded pass until Forget. Nothing here reads a cluster.
 package metrics
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
 // Unknown is the condition_type of a step without a condition.
 const Unknown = "UNKNOWN"
+
+// The values of the result label.
+const (
+	Succeeded = "succeeded"
+	Failed    = "failed"
+)
 
 // jobBuckets are durations of Jobs, in seconds.
 var jobBuckets = []float64{1, 5, 10, 30, 60, 120, 300, 600}
@@ -21,10 +32,10 @@ var (
 		Help:    "Time a pass took until a step was decided and its objects were applied.",
 		Buckets: []float64{0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
 	}, []string{"sub_reconciler"})
-	// ReconcileErrors counts passes that ended in an error of a step.
+	// ReconcileErrors counts passes in which a step failed.
 	ReconcileErrors = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "nova_operator_reconcile_errors_total",
-		Help: "Errors of a step.",
+		Help: "Passes in which a step failed, by step and by the condition it turns.",
 	}, []string{"sub_reconciler", "condition_type"})
 	// DBSync counts the db-sync Job and the Jobs of an upgrade, by result.
 	DBSync = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -46,7 +57,7 @@ var (
 	DBArchiveDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "nova_operator_db_archive_duration_seconds",
 		Help:    "Time from the creation of an archive run to its end.",
-		Buckets: append(append([]float64{}, jobBuckets...), 1200, 1800, 2700, 3600),
+		Buckets: slices.Concat(jobBuckets, []float64{1200, 1800, 2700, 3600}),
 	}, []string{"nova", "namespace"})
 	// ApplyRequests counts calls to the API server for children, reads through the
 	// cache excepted. A steady pass adds none.
@@ -66,12 +77,24 @@ var (
 	}, []string{"kind"})
 )
 
-func init() {
-	ctrlmetrics.Registry.MustRegister(ReconcileDuration, ReconcileErrors, DBSync, DBSyncDuration,
-		DBArchive, DBArchiveDuration, ApplyRequests, FieldConflicts, StatusWrites)
+// collectors are all of them.
+var collectors = []prometheus.Collector{
+	ReconcileDuration, ReconcileErrors, DBSync, DBSyncDuration, DBArchive, DBArchiveDuration,
+	ApplyRequests, FieldConflicts, StatusWrites, conditions,
 }
 
-// Forget drops the series of a resource that is gone.
+func init() { ctrlmetrics.Registry.MustRegister(collectors...) }
+
+// Track makes the results of a Nova start at 0: Prometheus sees no increase in a
+// counter that appears with its first failure.
+func Track(namespace, name string) {
+	for _, v := range []*prometheus.CounterVec{DBSync, DBArchive} {
+		v.WithLabelValues(name, namespace, Succeeded)
+		v.WithLabelValues(name, namespace, Failed)
+	}
+}
+
+// Forget drops the series of a Nova that is gone.
 func Forget(namespace, name string) {
 	labels := prometheus.Labels{"nova": name, "namespace": namespace}
 	for _, v := range []interface {
@@ -79,4 +102,5 @@ func Forget(namespace, name string) {
 	}{DBSync, DBSyncDuration, DBArchive, DBArchiveDuration} {
 		v.DeletePartialMatch(labels)
 	}
+	conditions.forget(resource{namespace, name})
 }

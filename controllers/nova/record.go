@@ -2,9 +2,7 @@ package nova
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -37,6 +35,7 @@ func (r *Reconciler) record(ctx context.Context, n *v1alpha1.Nova, result render
 	before.ResourceVersion = n.ResourceVersion
 	before.Annotations = n.Annotations
 	if equality.Semantic.DeepEqual(before.Status, status) {
+		expose(n, status)
 		return nil
 	}
 	n.Status = status
@@ -44,6 +43,7 @@ func (r *Reconciler) record(ctx context.Context, n *v1alpha1.Nova, result render
 		return fmt.Errorf("write status: %w", err)
 	}
 	metrics.StatusWrites.WithLabelValues("Nova").Inc()
+	expose(n, status)
 	return nil
 }
 
@@ -124,22 +124,4 @@ func paths(changes []apply.Change) string {
 		}
 	}
 	return text
-}
-
-// observeSteps records how long a pass took for each step it reached, and the errors
-// of steps.
-func (r *Reconciler) observeSteps(result rendernova.Result, took time.Duration) {
-	conditions := rendernova.StepConditions()
-	for _, step := range result.Reached {
-		metrics.ReconcileDuration.WithLabelValues(step).Observe(took.Seconds())
-	}
-	var refused *render.ReasonError
-	if errors.As(result.Err, &refused) && len(result.Reached) > 0 {
-		step := result.Reached[len(result.Reached)-1]
-		condition := conditions[step]
-		if condition == "" {
-			condition = metrics.Unknown
-		}
-		metrics.ReconcileErrors.WithLabelValues(step, condition).Inc()
-	}
 }
