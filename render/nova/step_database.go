@@ -24,7 +24,10 @@ func databaseStep(p *pass) {
 		p.holdAfter(lastProvision, v1alpha1.ReasonWaitingForConfig)
 		return
 	}
-	p.advance(stepDatabase)
+	if !p.advance(stepDatabase) {
+		p.refuse(fmt.Errorf("status.upgradePhase %q is not known to this build", p.nova.Status.UpgradePhase))
+		p.holdAfter(lastProvision, "error")
+	}
 }
 
 // lastProvision is the last child of the step that is no Job.

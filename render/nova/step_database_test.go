@@ -139,6 +139,21 @@ func TestDatabase_RefusesTheSchemaOfCell0(t *testing.T) {
 	}
 }
 
+// A newer build may have left a phase this one does not know; going on would roll the
+// new image out over a schema in the middle of something.
+func TestDatabase_RefusesAPhaseItDoesNotKnow(t *testing.T) {
+	in := readyWorld(t, nil)
+	in.Nova.Spec.OpenStackRelease, in.Nova.Spec.Image.Tag = "2026.2", "2026.2"
+	in.Nova.Status.UpgradePhase, in.Nova.Status.TargetRelease = "Verifying", "2026.2"
+	r := Decide(in)
+	if r.Err == nil || r.Err.Error() != `status.upgradePhase "Verifying" is not known to this build` {
+		t.Errorf("error %v", r.Err)
+	}
+	if held := heldIDs(in, r); !held["api/deployment"] || !held["db-sync"] || r.Status.UpgradePhase != "Verifying" {
+		t.Errorf("held %v, phase %q", r.Set.Held, r.Status.UpgradePhase)
+	}
+}
+
 func synced() outcome {
 	return outcome{Ready: true, Reason: v1alpha1.ReasonDatabaseSynced, Message: "Database schema is up to date (revision verified)"}
 }
