@@ -14,10 +14,11 @@ const history = 3
 // retained are the generations to leave alone: the newest ones before the current,
 // and every one a live pod template still names, whatever its age.
 func (p *pass) retained() []render.Held {
-	older := slices.DeleteFunc(slices.Clone(p.seen.ConfigMaps), func(cm ConfigMap) bool { return cm.Name == p.config.name })
+	older := slices.DeleteFunc(slices.Clone(p.seen.ConfigMaps), func(cm ConfigMap) bool { return cm.Name == p.config.name || cm.Name == "" })
 	slices.SortFunc(older, func(a, b ConfigMap) int {
 		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.Name, a.Name))
 	})
+	older = slices.CompactFunc(older, func(a, b ConfigMap) bool { return a.Name == b.Name })
 	mounted := p.mountedConfigMaps()
 	var held []render.Held
 	for i, cm := range older {
