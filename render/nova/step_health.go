@@ -27,7 +27,7 @@ func healthStep(p *pass) {
 	case p.out.Status.Endpoint == "" || h == nil:
 		p.unready(v1alpha1.ReasonEndpointNotReady, "endpoint not yet configured")
 	case h.Failure != "":
-		p.unready(h.Failure, healthMessage(h))
+		p.unready(healthReason(h), healthMessage(h))
 	case h.Code >= 200 && h.Code < 300:
 		p.ready(v1alpha1.ReasonAPIHealthy, "Nova API is responding at "+HealthURL(p.nova))
 		p.requeue(HealthTTL)
@@ -42,8 +42,19 @@ func healthStep(p *pass) {
 	p.requeue(pollHealth)
 }
 
-func healthMessage(h *Health) string {
+// healthReason is the reason of a probe without an answer; one that is none reads as
+// any other failure.
+func healthReason(h *Health) string {
 	switch h.Failure {
+	case v1alpha1.ReasonHealthCheckTimeout, v1alpha1.ReasonEndpointNotReady, v1alpha1.ReasonConnectionFailed:
+		return h.Failure
+	default:
+		return v1alpha1.ReasonHealthCheckFailed
+	}
+}
+
+func healthMessage(h *Health) string {
+	switch healthReason(h) {
 	case v1alpha1.ReasonHealthCheckTimeout:
 		return "health check timed out"
 	case v1alpha1.ReasonEndpointNotReady:
