@@ -87,6 +87,14 @@ func TestNova_ComesUpAndThenCostsNothing(t *testing.T) {
 		t.Error(diff)
 	}
 	w.awaitEvent(v1alpha1.EventDatabaseSynced)
+	w.edit(func(n *v1alpha1.Nova) { n.Spec.Image.Tag = "2026.1-next" })
+	for _, name := range roles {
+		w.awaitImage(name, "registry.example.com/nova:2026.1-next")
+	}
+	w.awaitReady()
+	if complaints := logs.mentioning(w.namespace, `"level":"error"`); len(complaints) > 0 {
+		t.Errorf("nothing went wrong, and yet the log says %s", complaints)
+	}
 
 	w.settled()
 	requests, writes := testutil.ToFloat64(metrics.ApplyRequests), testutil.ToFloat64(metrics.StatusWrites.WithLabelValues("Nova"))

@@ -21,6 +21,9 @@ import (
 )
 
 const (
+	// catchUp is how soon a pass looks again at a cache that lags behind the
+	// controller's own write: a status write wakes nobody.
+	catchUp = 20 * time.Millisecond
 	// nextPass follows the adding of a finalizer, which is a write of its own.
 	nextPass = time.Second
 	// pollTarget is how often an unresolvable target cluster is tried again.
@@ -58,6 +61,7 @@ type Reconciler struct {
 	settings rendernova.Settings
 	observer observer
 	health   *healthProbe
+	writes   *writes
 }
 
 // New returns a Reconciler.
@@ -74,6 +78,7 @@ func New(o Options) *Reconciler {
 			reader: o.Reader, uncached: o.Uncached, capabilities: o.Capabilities, namespaceScoped: o.Settings.NamespaceScoped,
 		},
 		health: newHealthProbe(o.HTTP, o.Now),
+		writes: newWrites(),
 	}
 }
 
@@ -85,6 +90,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("read Nova %s: %w", req.NamespacedName, err)
+	}
+	if r.writes.ahead(n) {
+		return ctrl.Result{RequeueAfter: catchUp}, nil
 	}
 	n = n.DeepCopy()
 	if n.DeletionTimestamp != nil {
@@ -112,6 +120,7 @@ func (r *Reconciler) addFinalizer(ctx context.Context, n *v1alpha1.Nova) (ctrl.R
 	if err := r.writer.Patch(ctx, n, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}
+	r.writes.note(n)
 	return ctrl.Result{RequeueAfter: nextPass}, nil
 }
 
@@ -221,6 +230,7 @@ func (r *Reconciler) finalize(ctx context.Context, n *v1alpha1.Nova) (ctrl.Resul
 	}
 	r.applier.Forget(ownerOf(n))
 	r.health.forget(client.ObjectKeyFromObject(n))
+	r.writes.forget(n)
 	metrics.Forget(n.Namespace, n.Name)
 	return ctrl.Result{}, nil
 }

@@ -18,11 +18,10 @@ import (
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
-// record sends the events of a decision, counts finished Jobs once, and writes the
-// status when it changed.
+// record counts finished Jobs once, writes the status when it changed, and then sends
+// the events of the decision: a pass whose status is lost decides the same again.
 func (r *Reconciler) record(ctx context.Context, n *v1alpha1.Nova, result rendernova.Result) error {
 	before := n.DeepCopy()
-	r.emit(n, result.Events)
 	status := result.Status
 	status.Conditions = before.Status.DeepCopy().Conditions
 	for _, c := range result.Conditions {
@@ -34,16 +33,16 @@ func (r *Reconciler) record(ctx context.Context, n *v1alpha1.Nova, result render
 	// The annotations of the records moved the resourceVersion.
 	before.ResourceVersion = n.ResourceVersion
 	before.Annotations = n.Annotations
-	if equality.Semantic.DeepEqual(before.Status, status) {
-		expose(n, status)
-		return nil
+	if !equality.Semantic.DeepEqual(before.Status, status) {
+		n.Status = status
+		if err := r.writer.Status().Patch(ctx, n, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+			return fmt.Errorf("write status: %w", err)
+		}
+		r.writes.note(n)
+		metrics.StatusWrites.WithLabelValues("Nova").Inc()
 	}
-	n.Status = status
-	if err := r.writer.Status().Patch(ctx, n, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("write status: %w", err)
-	}
-	metrics.StatusWrites.WithLabelValues("Nova").Inc()
 	expose(n, status)
+	r.emit(n, result.Events)
 	return nil
 }
 
@@ -59,6 +58,7 @@ func (r *Reconciler) recordJob(ctx context.Context, n *v1alpha1.Nova, rec render
 			"Patching last-observed %s Job UID failed; metric emission deferred to the next reconcile: %v", rec.Subject, err)}})
 		return
 	}
+	r.writes.note(after)
 	n.ResourceVersion, n.Annotations = after.ResourceVersion, after.Annotations
 	if rec.Counted {
 		count(n, rec)
