@@ -22,8 +22,19 @@ import (
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
-// said counts the events of a reason on the Nova, repetitions included.
+// said counts the events of a reason on the Nova, repetitions included. Events are
+// written behind the manager's back, in order: one that is provoked now is the last.
 func (w *world) said(reason string) int32 {
+	w.t.Helper()
+	before := w.count(v1alpha1.EventDriftCorrected)
+	w.remove(rendernova.KindSecret, "nova-transport-url")
+	cluster.Eventually(w.t, "an event about a deleted Secret", func(context.Context) (bool, error) {
+		return w.count(v1alpha1.EventDriftCorrected) > before, nil
+	})
+	return w.count(reason)
+}
+
+func (w *world) count(reason string) int32 {
 	w.t.Helper()
 	list := &corev1.EventList{}
 	if err := w.client.List(w.t.Context(), list, client.InNamespace(w.namespace)); err != nil {

@@ -1,0 +1,218 @@
+package nova_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/test/cluster"
+)
+
+// region changes what is in nova.conf.
+func (w *world) region(name string) {
+	w.t.Helper()
+	w.edit(func(n *v1alpha1.Nova) { n.Spec.Region = name })
+}
+
+// extra sets one option of extraConfig.
+func extra(n *v1alpha1.Nova, section, key, value string) {
+	n.Spec.ExtraConfig = v1alpha1.ExtraConfig{section: {key: v1alpha1.SingleValue(value)}}
+}
+
+// mounted is the ConfigMap of a Deployment.
+func (w *world) mounted(name string) string {
+	w.t.Helper()
+	for _, v := range w.deployment(name).Spec.Template.Spec.Volumes {
+		if v.Name == "config" {
+			return v.ConfigMap.Name
+		}
+	}
+	return ""
+}
+
+// configs are the names of the live generations.
+func (w *world) configs() []string {
+	w.t.Helper()
+	list := &corev1.ConfigMapList{}
+	if err := w.client.List(w.t.Context(), list, client.InNamespace(w.namespace), client.HasLabels{v1alpha1.LabelConfigBase}); err != nil {
+		w.t.Fatal(err)
+	}
+	var names []string
+	for _, cm := range list.Items {
+		names = append(names, cm.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestConfig_KeepsThreeGenerationsAndWhatIsMounted(t *testing.T) {
+	t.Parallel()
+	w := ready(t)
+	stranger := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name: "nova-config-00000000", Namespace: w.namespace, Labels: map[string]string{v1alpha1.LabelConfigBase: "nova-config"},
+	}}
+	if err := w.client.Create(t.Context(), stranger); err != nil {
+		t.Fatal(err)
+	}
+	generations := []string{w.mounted("nova")}
+	// A run of the archive that lasts keeps the generation it mounts.
+	w.archiveRun("nova-db-archive-long", "hang")
+	for i := range 6 {
+		w.region(fmt.Sprintf("Region%d", i))
+		cluster.Eventually(t, "every role to mount a new configuration", func(context.Context) (bool, error) {
+			name := w.mounted("nova")
+			for _, role := range roles {
+				if w.mounted(role) != name {
+					return false, nil
+				}
+			}
+			return !slices.Contains(generations, name), nil
+		})
+		w.awaitReady()
+		generations = append(generations, w.mounted("nova"))
+	}
+	want := append(slices.Clone(generations[3:]), generations[0], stranger.Name)
+	slices.Sort(want)
+	cluster.Eventually(t, "the older generations to go", func(context.Context) (bool, error) {
+		if diff := cmp.Diff(want, w.configs()); diff != "" {
+			return false, fmt.Errorf("of %v: %s", generations, diff)
+		}
+		return true, nil
+	})
+
+	// The run ends, and with its Job the last reason to keep what it mounted.
+	w.remove(rendernova.KindJob, "nova-db-archive-long")
+	w.pass()
+	cluster.Eventually(t, "the unmounted generation to go", func(context.Context) (bool, error) {
+		return !slices.Contains(w.configs(), generations[0]), nil
+	})
+}
+
+// archiveRun starts a run of the archive as its CronJob would; mark is one of
+// devcluster's for pods, or empty.
+func (w *world) archiveRun(name, mark string) {
+	w.t.Helper()
+	cron := &batchv1.CronJob{}
+	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "nova-db-archive"}, cron); err != nil {
+		w.t.Fatal(err)
+	}
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: w.namespace, Labels: cron.Spec.JobTemplate.Labels,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(cron, rendernova.KindCronJob)},
+		},
+		Spec: *cron.Spec.JobTemplate.Spec.DeepCopy(),
+	}
+	job.Spec.BackoffLimit = new(int32(0))
+	if mark != "" {
+		metav1.SetMetaDataAnnotation(&job.Spec.Template.ObjectMeta, "devcluster.c5c3.io/"+mark, "true")
+	}
+	if err := w.client.Create(w.t.Context(), job); err != nil {
+		w.t.Fatal(err)
+	}
+	// The CronJob controller lists what runs, and takes it out when it has ended.
+	cron.Status.Active = append(cron.Status.Active, corev1.ObjectReference{
+		APIVersion: "batch/v1", Kind: "Job", Name: job.Name, Namespace: job.Namespace, UID: job.UID,
+	})
+	if err := w.client.Status().Update(w.t.Context(), cron); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestConfig_TextThatBreaksOutOfItsLineOnAFirstInstall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.inputs()
+	w.run()
+	n := w.nova()
+	extra(n, "workarounds", "example", "one\n[DEFAULT]\ndebug = true")
+	w.create(n)
+	c := w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
+	if !strings.Contains(c.Message, "workarounds") {
+		t.Errorf("message %q does not name the section", c.Message)
+	}
+	w.awaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonWaitingForConfig, "Waiting for the rendered config before provisioning the database schema")
+	for _, entry := range w.inventory() {
+		for _, kind := range []string{"ConfigMap/", "Deployment/", "Job/", "CronJob/", "Service/"} {
+			if strings.HasPrefix(entry, kind) {
+				t.Errorf("%s exists without a configuration", entry)
+			}
+		}
+	}
+	w.promptly(func() {
+		w.edit(func(n *v1alpha1.Nova) { n.Spec.ExtraConfig = nil })
+		w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretsAvailable)
+	})
+	w.awaitReady()
+}
+
+func TestConfig_TextThatBreaksOutOfItsLineLater(t *testing.T) {
+	t.Parallel()
+	w := ready(t)
+	good, before := w.mounted("nova"), map[string]int64{}
+	for _, name := range roles {
+		before[name] = w.deployment(name).Generation
+	}
+	synced := w.dbSync()
+	w.edit(func(n *v1alpha1.Nova) { extra(n, "workarounds", "example", "one\r") })
+	w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
+	w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
+	w.awaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy) // the pass went on to its end
+	w.pass()
+	for _, name := range roles {
+		if w.deployment(name).Generation != before[name] || w.mounted(name) != good {
+			t.Errorf("%s was touched", name)
+		}
+	}
+	if w.dbSync() != synced {
+		t.Error("db-sync ran again")
+	}
+	if diff := cmp.Diff([]string{good}, w.configs()); diff != "" {
+		t.Error(diff)
+	}
+	w.edit(func(n *v1alpha1.Nova) { extra(n, "DEFAULT", "cpu_allocation_ratio", "4.0") })
+	w.awaitReady()
+	if w.mounted("nova") == good {
+		t.Error("the repaired configuration is not mounted")
+	}
+}
+
+func TestConfig_AnOverriddenOptionIsToldOnceAndHonoured(t *testing.T) {
+	t.Parallel()
+	// The first write of the status after the edit is lost, and the pass repeated.
+	w := newWorld(t)
+	w.inputs()
+	w.run(w.losing(1, "PATCH", "/novas/nova/status", "OwnedKeysOverridden"))
+	w.create(w.nova())
+	w.awaitReady()
+	w.edit(func(n *v1alpha1.Nova) { extra(n, "DEFAULT", "debug", "true") })
+	c := w.awaitReason(v1alpha1.ConditionExtraConfigHealthy, v1alpha1.ReasonOwnedKeysOverridden)
+	if !strings.HasPrefix(c.Message, "spec.extraConfig overrides operator-owned keys: [DEFAULT] debug") {
+		t.Errorf("message %q", c.Message)
+	}
+	w.awaitReady()
+	w.pass()
+	w.awaitReady()
+	if got := w.awaitEvent(v1alpha1.EventExtraConfigOwnedKeyOverride); got != c.Message {
+		t.Errorf("event %q, condition %q", got, c.Message)
+	}
+	if events := w.said(v1alpha1.EventExtraConfigOwnedKeyOverride); events != 1 {
+		t.Errorf("%d events about one override", events)
+	}
+	cm := w.get(rendernova.KindConfigMap, w.mounted("nova"))
+	if data, _ := cm.Object["data"].(map[string]any); !strings.Contains(fmt.Sprint(data["nova.conf"]), "debug = true\n") {
+		t.Errorf("nova.conf: %s", data["nova.conf"])
+	}
+	w.edit(func(n *v1alpha1.Nova) { n.Spec.ExtraConfig = nil })
+	w.awaitSays(v1alpha1.ConditionExtraConfigHealthy, v1alpha1.ReasonNoOwnedKeysOverridden, "spec.extraConfig overrides no operator-owned keys")
+}
