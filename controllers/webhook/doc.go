@@ -14,12 +14,6 @@
 // The API server asks the mutating webhooks, then the schema, then the validating ones.
 // A field of the wrong type is therefore left to the schema, which names its path.
 //
-// +kubebuilder:webhookconfiguration:mutating=true,name=nova-operator
-// +kubebuilder:webhookconfiguration:mutating=false,name=nova-operator
-// +kubebuilder:webhook:path=/mutate-nova-openstack-c5c3-io-v1alpha1-nova,mutating=true,failurePolicy=fail,sideEffects=None,groups=nova.openstack.c5c3.io,resources=novas,verbs=create;update,versions=v1alpha1,name=mnova.kb.io,admissionReviewVersions=v1,serviceName=nova-operator-webhook,serviceNamespace=nova-operator-system
-// +kubebuilder:webhook:path=/validate-nova-openstack-c5c3-io-v1alpha1-nova,mutating=false,failurePolicy=fail,sideEffects=None,groups=nova.openstack.c5c3.io,resources=novas,verbs=create;update,versions=v1alpha1,name=vnova.kb.io,admissionReviewVersions=v1,serviceName=nova-operator-webhook,serviceNamespace=nova-operator-system
-// +kubebuilder:webhook:path=/mutate-nova-openstack-c5c3-io-v1alpha1-novacompute,mutating=true,failurePolicy=fail,sideEffects=None,groups=nova.openstack.c5c3.io,resources=novacomputes,verbs=create;update,versions=v1alpha1,name=mnovacompute.kb.io,admissionReviewVersions=v1,serviceName=nova-operator-webhook,serviceNamespace=nova-operator-system
-// +kubebuilder:webhook:path=/validate-nova-openstack-c5c3-io-v1alpha1-novacompute,mutating=false,failurePolicy=fail,sideEffects=None,groups=nova.openstack.c5c3.io,resources=novacomputes,verbs=create;update,versions=v1alpha1,name=vnovacompute.kb.io,admissionReviewVersions=v1,serviceName=nova-operator-webhook,serviceNamespace=nova-operator-system
-//
 //go:generate go tool -modfile=../../tools/go.mod controller-gen webhook paths=. output:webhook:dir=../../kustomize/webhook
+//go:generate go tool -modfile=../../tools/go.mod controller-gen rbac:roleName=nova-operator-webhook paths=. output:rbac:dir=../../kustomize/webhook/standalone
 package webhook

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,24 +21,37 @@ import (
 // mutating stores the defaults of a kind.
 type mutating[T any] struct{ defaults func(*T) }
 
-// Handle answers with the difference the defaults make, not with a new encoding of the
-// object: that would also rewrite quantities and extraConfig in Go's notation.
+// Handle answers with the difference the defaults make, laid over what was sent. A new
+// encoding of the object would also rewrite quantities and extraConfig in Go's notation.
 func (m mutating[T]) Handle(_ context.Context, req admission.Request) admission.Response {
 	object, _, err := decode[T](req.Object.Raw)
 	if err != nil {
 		// The schema is asked next, and says it with the path.
 		return admission.Allowed("")
 	}
-	before, err := json.Marshal(object)
+	defaulted, err := m.over(req.Object.Raw, object)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	return admission.PatchResponseFromRaw(req.Object.Raw, defaulted)
+}
+
+// over lays the defaults of a resource over the text it was read from.
+func (m mutating[T]) over(raw []byte, object *T) ([]byte, error) {
+	before, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
 	}
 	m.defaults(object)
 	after, err := json.Marshal(object)
 	if err != nil {
-		return admission.Errored(http.StatusInternalServerError, err)
+		return nil, err
 	}
-	return admission.PatchResponseFromRaw(before, after)
+	difference, err := jsonpatch.CreateMergePatch(before, after)
+	if err != nil {
+		return nil, err
+	}
+	return jsonpatch.MergePatch(raw, difference)
 }
 
 // validating refuses what breaks the rules of a kind.
@@ -110,7 +124,8 @@ func releasing[S any](raw, oldRaw []byte) bool {
 		Spec     json.RawMessage   `json:"spec"`
 	}
 	var object, old shell
-	if json.Unmarshal(raw, &object) != nil || json.Unmarshal(oldRaw, &old) != nil || object.Metadata.DeletionTimestamp == nil {
+	// A client may leave the timestamp out; the stored object has it.
+	if json.Unmarshal(raw, &object) != nil || json.Unmarshal(oldRaw, &old) != nil || old.Metadata.DeletionTimestamp == nil {
 		return false
 	}
 	// A client with Go types writes a spec back in other words; a spec no Go type holds

@@ -66,6 +66,8 @@ func (s *Server) Flags() []string {
 
 // Limits narrow a registration; the zero value is an installation's.
 type Limits struct {
+	// Name replaces the one of the two configurations, so that several stand side by side.
+	Name string
 	// Namespaces and Objects are selected by label.
 	Namespaces, Objects *metav1.LabelSelector
 	// ValidatingOnly leaves the mutating webhooks out.
@@ -95,6 +97,9 @@ func (s *Server) Register(ctx context.Context, config *rest.Config, limits Limit
 		w := &validating.Webhooks[i]
 		s.redirect(&w.ClientConfig)
 		w.NamespaceSelector, w.ObjectSelector = limits.Namespaces, limits.Objects
+	}
+	if limits.Name != "" {
+		mutating.Name, validating.Name = limits.Name, limits.Name
 	}
 	registered := map[string]any{"validatingwebhookconfigurations": &validating}
 	if !limits.ValidatingOnly {
