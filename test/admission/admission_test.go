@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admission_test tries the schema of both kinds on a real API server: every CEL
-// rule with its message, bounds, patterns and enums, and what the server stores by
-// itself. No webhook runs here.
+// Package admission_test tries what a real API server makes of both kinds. The tests of
+// the schema run without a webhook: every CEL rule with its message, bounds, patterns and
+// enums, and what the server stores by itself. The hooked ones run with the generated
+// registration, served as in an installation: defaults, refusals, warnings, deletion.
 package admission_test
 
 import (
@@ -38,6 +39,8 @@ type kind struct{ resource, file string }
 var (
 	nova    = kind{"novas", "testdata/nova.yaml"}
 	compute = kind{"novacomputes", "testdata/novacompute.yaml"}
+	// smallest is a Nova that needs the mutating webhook.
+	smallest = kind{"novas", "testdata/smallest.yaml"}
 )
 
 // rule is one input and what the API server makes of it.
