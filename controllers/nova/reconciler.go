@@ -133,10 +133,12 @@ func (r *Reconciler) pass(ctx context.Context, n *v1alpha1.Nova) (ctrl.Result, e
 	}
 	start := time.Now()
 	result := rendernova.Decide(in)
-	report, err := r.applier.Apply(ctx, ownerOf(n), result.Set)
+	plan, err := r.applier.Plan(ctx, ownerOf(n), result.Set)
 	if err != nil {
 		return ctrl.Result{}, errors.Join(err, r.record(ctx, n, result))
 	}
+	// What failed is told object by object: the rest of the report holds all the same.
+	report, failed := r.applier.Execute(ctx, plan)
 	metrics.ApplyRequests.Add(float64(report.Requests))
 	changed, err := merge(&in.Observed, n.UID, report)
 	if err != nil {
@@ -150,7 +152,7 @@ func (r *Reconciler) pass(ctx context.Context, n *v1alpha1.Nova) (ctrl.Result, e
 	}
 	r.report(ctx, n, &final, report)
 	r.observeSteps(result, time.Since(start))
-	err = errors.Join(final.Err, report.Err(), r.record(ctx, n, final))
+	err = errors.Join(final.Err, failed, r.record(ctx, n, final))
 	return ctrl.Result{RequeueAfter: requeue(final, report)}, err
 }
 
@@ -215,7 +217,7 @@ func (r *Reconciler) finalize(ctx context.Context, n *v1alpha1.Nova) (ctrl.Resul
 	}
 	f := rendernova.Finalize(rendernova.Input{Nova: n, Observed: seen, Settings: r.settings})
 	report, err := r.applier.Apply(ctx, ownerOf(n), f.Set)
-	if err = errors.Join(err, report.Err()); err != nil {
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	metrics.ApplyRequests.Add(float64(report.Requests))

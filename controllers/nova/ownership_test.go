@@ -1,0 +1,111 @@
+package nova_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/test/cluster"
+)
+
+// service is one that somebody made before the Nova.
+func (w *world) service(name string, owner *corev1.ConfigMap) {
+	w.t.Helper()
+	s := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.namespace, Annotations: map[string]string{"example.com/note": "kept"}},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 8775}}, Selector: map[string]string{"app": "theirs"}},
+	}
+	if owner != nil {
+		s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))}
+	}
+	if err := w.client.Create(w.t.Context(), s); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestOwnership_AdoptsWhatNobodyControls(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.inputs()
+	w.service("nova-metadata", nil)
+	before := w.get(rendernova.KindService, "nova-metadata").GetUID()
+	w.run()
+	w.create(w.nova())
+	w.awaitReady()
+	n, err := w.live(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := w.get(rendernova.KindService, "nova-metadata")
+	if ref := metav1.GetControllerOf(s); s.GetUID() != before || ref == nil || ref.UID != n.UID {
+		t.Errorf("the Service is %s, controlled by %v", s.GetUID(), ref)
+	}
+	if got := fmt.Sprint(s.Object["spec"]); !strings.Contains(got, "app.kubernetes.io/component:metadata") {
+		t.Errorf("its selector is not ours: %s", got)
+	}
+	if s.GetAnnotations()["example.com/note"] != "kept" {
+		t.Error("what somebody noted on it is gone")
+	}
+}
+
+func TestOwnership_RefusesWhatSomebodyElseControls(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.inputs()
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs", Namespace: w.namespace}}
+	if err := w.client.Create(t.Context(), owner); err != nil {
+		t.Fatal(err)
+	}
+	w.service("nova-metadata", owner)
+	w.run()
+	w.create(w.nova())
+	want := fmt.Sprintf("apply Service %s/nova-metadata: it is controlled by ConfigMap theirs (rename or remove the other object, or rename this resource)", w.namespace)
+	w.awaitSays(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonApplyError, want)
+	w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
+	if got := fmt.Sprint(w.get(rendernova.KindService, "nova-metadata").Object["spec"]); !strings.Contains(got, "app:theirs") {
+		t.Errorf("the foreign Service was written to: %s", got)
+	}
+	// What stands beside it comes up all the same.
+	for _, name := range []string{"nova", "nova-novncproxy"} {
+		cluster.Eventually(t, "Service "+name, func(context.Context) (bool, error) { return w.get(rendernova.KindService, name) != nil, nil })
+	}
+	w.remove(rendernova.KindService, "nova-metadata")
+	w.awaitReason(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonMetadataReady)
+	w.awaitReady()
+}
+
+func TestOwnership_StartsNothingOnAForeignSecret(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.inputs()
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs", Namespace: w.namespace}}
+	if err := w.client.Create(t.Context(), owner); err != nil {
+		t.Fatal(err)
+	}
+	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Name: "nova-transport-url", Namespace: w.namespace,
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
+	}}
+	if err := w.client.Create(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	w.run()
+	w.create(w.nova())
+	c := w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
+	if !strings.Contains(c.Message, "apply Secret "+w.namespace+"/nova-transport-url: it is controlled by ConfigMap theirs") {
+		t.Errorf("message %q", c.Message)
+	}
+	// Nothing that would read it may start.
+	w.pass()
+	if got := w.deployments(); got != nil {
+		t.Errorf("%v run on a Secret that is not ours", got)
+	}
+	w.remove(rendernova.KindSecret, "nova-transport-url")
+	w.awaitReady()
+}
