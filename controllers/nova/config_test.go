@@ -18,10 +18,16 @@ import (
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
-// region changes what is in nova.conf.
+// region changes what is in nova.conf, and waits until every role mounts it.
 func (w *world) region(name string) {
 	w.t.Helper()
+	before := w.mounted("nova")
 	w.edit(func(n *v1alpha1.Nova) { n.Spec.Region = name })
+	cluster.Eventually(w.t, "every role to mount a new configuration", func(context.Context) (bool, error) {
+		now := w.mounted("nova")
+		return now != before && !slices.ContainsFunc(roles, func(role string) bool { return w.mounted(role) != now }), nil
+	})
+	w.awaitReady()
 }
 
 // extra sets one option of extraConfig.
@@ -69,16 +75,6 @@ func TestConfig_KeepsThreeGenerationsAndWhatIsMounted(t *testing.T) {
 	w.archiveRun("nova-db-archive-long", "hang")
 	for i := range 6 {
 		w.region(fmt.Sprintf("Region%d", i))
-		cluster.Eventually(t, "every role to mount a new configuration", func(context.Context) (bool, error) {
-			name := w.mounted("nova")
-			for _, role := range roles {
-				if w.mounted(role) != name {
-					return false, nil
-				}
-			}
-			return !slices.Contains(generations, name), nil
-		})
-		w.awaitReady()
 		generations = append(generations, w.mounted("nova"))
 	}
 	want := append(slices.Clone(generations[3:]), generations[0], stranger.Name)

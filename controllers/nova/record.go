@@ -93,6 +93,9 @@ func (r *Reconciler) report(ctx context.Context, n *v1alpha1.Nova, result *rende
 		r.emit(n, []render.Event{{Type: corev1.EventTypeNormal, Reason: v1alpha1.EventDriftCorrected, Message: message}})
 	}
 	for _, c := range report.Conflicts {
+		if leftByAutoscaler(n, c) {
+			continue
+		}
 		metrics.FieldConflicts.WithLabelValues(c.Key.Kind, c.Manager).Inc()
 		r.emit(n, []render.Event{{Type: corev1.EventTypeWarning, Reason: v1alpha1.EventFieldConflict, Message: fmt.Sprintf(
 			"%s: field %s is claimed by manager %q and was taken back; remove it there", c.Key, c.Path, c.Manager)}})
@@ -105,6 +108,14 @@ func (r *Reconciler) report(ctx context.Context, n *v1alpha1.Nova, result *rende
 			log.Info("Applied child", "kind", res.Key.Kind, "child", res.Key.Name, "action", string(res.Action), "reason", res.Reason)
 		}
 	}
+}
+
+// leftByAutoscaler tells a count that the autoscaler of the API set from one that
+// somebody claims: once the block is gone, the spec's own count follows it.
+func leftByAutoscaler(n *v1alpha1.Nova, c apply.Conflict) bool {
+	last := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionHPAReady)
+	return n.Spec.Autoscaling == nil && last != nil && last.Reason == v1alpha1.ReasonHPAReady &&
+		c.Key.GroupVersionKind == rendernova.KindDeployment && c.Key.Name == n.Name && c.Path == "spec.replicas"
 }
 
 // paths lists the changed fields of a drift, the first few by name.
