@@ -58,10 +58,7 @@ func everything(t *testing.T) *world {
 	w.secret("nova-remote", bus("rabbit://remote:s3cret@bus.example.com:5671/"))
 	w.run()
 	n := w.nova()
-	n.Spec.Messaging.TLS = &v1alpha1.MessagingTLSSpec{CABundleSecretRef: v1alpha1.SecretRefSpec{Name: "nova-ca"}}
-	n.Spec.RemoteCompute = &v1alpha1.NovaRemoteComputeSpec{
-		KeystoneEndpoint: "https://keystone.example.com/v3", TransportURLSecretRef: v1alpha1.SecretRefSpec{Name: "nova-remote"},
-	}
+	remote(n)
 	w.create(n)
 	w.awaitReady()
 	return w

@@ -171,7 +171,7 @@ func (w *world) awaitSays(condition, reason, message string) metav1.Condition {
 	cluster.Eventually(w.t, fmt.Sprintf("%s to say %s: %s", condition, reason, message), func(ctx context.Context) (bool, error) {
 		n, err := w.live(ctx)
 		if err != nil {
-			return false, err
+			return false, fmt.Errorf("%w; it said %s: %s", err, last.Reason, last.Message)
 		}
 		c := meta.FindStatusCondition(n.Status.Conditions, condition)
 		if c == nil {
