@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,7 +62,9 @@ type Reconciler struct {
 	settings rendernova.Settings
 	observer observer
 	health   *healthProbe
-	writes   *writes
+	// brokers is true once RabbitmqClusters are watched.
+	brokers atomic.Bool
+	writes  *writes
 }
 
 // New returns a Reconciler.

@@ -1,7 +1,6 @@
 package nova
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -17,8 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
@@ -77,7 +78,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	}); err != nil {
 		return fmt.Errorf("index Novas by Secret: %w", err)
 	}
-	b := ctrl.NewControllerManagedBy(mgr).
+	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("nova").
 		For(&v1alpha1.Nova{}, builder.WithPredicates(novaChanged)).
 		WithOptions(controller.Options{
@@ -86,47 +87,106 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 				workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff),
 				&workqueue.TypedBucketRateLimiter[reconcile.Request]{Limiter: rate.NewLimiter(10, 100)},
 			),
-		})
-	mapper := mgr.GetRESTMapper()
-	brokers, err := serves(mapper, kindRabbitmqCluster)
+		}).
+		Build(r)
 	if err != nil {
-		return err
+		return fmt.Errorf("build controller: %w", err)
 	}
-	if brokers {
-		if err := mgr.GetFieldIndexer().IndexField(ctx, objectOf(kindRabbitmqCluster), userSecretIndex, userSecretOf); err != nil {
-			return fmt.Errorf("index brokers by Secret: %w", err)
-		}
-	}
-	for _, gvk := range rendernova.Kinds() {
-		if served, err := serves(mapper, gvk); err != nil {
+	var late []sourceKind
+	for _, k := range r.sources(mgr) {
+		switch served, err := serves(mgr.GetRESTMapper(), k.kind); {
+		case err != nil:
 			return err
-		} else if !served {
-			continue
+		case served:
+			if err := r.watch(mgr, c, k); err != nil {
+				return err
+			}
+		case !k.latched:
+			late = append(late, k)
 		}
-		var options []builder.OwnsOption
+	}
+	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return r.awaitKinds(ctx, mgr, c, late) }))
+}
+
+// sourceKind is a kind whose objects wake Novas.
+type sourceKind struct {
+	kind       schema.GroupVersionKind
+	handler    handler.EventHandler
+	predicates []predicate.Predicate
+	// latched kinds are asked for at start only, like the capability they stand for.
+	latched bool
+}
+
+// sources lists the kinds that wake a Nova: its children, and what it refers to.
+func (r *Reconciler) sources(mgr ctrl.Manager) []sourceKind {
+	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha1.Nova{}, handler.OnlyControllerOwner())
+	var out []sourceKind
+	for _, gvk := range rendernova.Kinds() {
+		k := sourceKind{kind: gvk, handler: owner, latched: gvk == rendernova.KindHTTPRoute || gvk == rendernova.KindVPA}
 		if gvk == rendernova.KindVPA {
 			// The recommender rewrites the status every minute.
-			options = append(options, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+			k.predicates = []predicate.Predicate{predicate.GenerationChangedPredicate{}}
 		}
-		b.Owns(objectOf(gvk), options...)
+		out = append(out, k)
 	}
-	inputs := map[schema.GroupVersionKind]handler.MapFunc{
-		kindSecret:          r.novasOfSecret(brokers),
-		kindMariaDB:         r.novasWhere(namesMariaDB),
-		kindRabbitmqCluster: r.novasWhere(namesBroker),
-		kindSecretStore:     r.novasWhere(namesStore(v1alpha1.SecretStoreKindNamespaced)),
-	}
-	if !r.settings.NamespaceScoped {
-		inputs[kindClusterSecretStore] = r.novasWhere(namesStore(v1alpha1.SecretStoreKindCluster))
-	}
-	for gvk, mapped := range inputs {
-		if served, err := serves(mapper, gvk); err != nil {
-			return err
-		} else if served {
-			b.Watches(objectOf(gvk), handler.EnqueueRequestsFromMapFunc(mapped))
+	for gvk, mapped := range map[schema.GroupVersionKind]handler.MapFunc{
+		kindSecret:             r.novasOfSecret,
+		kindMariaDB:            r.novasWhere(namesMariaDB),
+		kindRabbitmqCluster:    r.novasWhere(namesBroker),
+		kindSecretStore:        r.novasWhere(namesStore(v1alpha1.SecretStoreKindNamespaced)),
+		kindClusterSecretStore: r.novasWhere(namesStore(v1alpha1.SecretStoreKindCluster)),
+	} {
+		if gvk != kindClusterSecretStore || !r.settings.NamespaceScoped {
+			out = append(out, sourceKind{kind: gvk, handler: handler.EnqueueRequestsFromMapFunc(mapped)})
 		}
 	}
-	return b.Complete(r)
+	return out
+}
+
+// watch registers one kind, before or after the controller has started.
+func (r *Reconciler) watch(mgr ctrl.Manager, c controller.Controller, k sourceKind) error {
+	if k.kind == kindRabbitmqCluster {
+		if err := mgr.GetFieldIndexer().IndexField(context.Background(), objectOf(k.kind), userSecretIndex, userSecretOf); err != nil {
+			return fmt.Errorf("index brokers by Secret: %w", err)
+		}
+		r.brokers.Store(true)
+	}
+	if err := c.Watch(source.Kind(mgr.GetCache(), client.Object(objectOf(k.kind)), k.handler, k.predicates...)); err != nil {
+		return fmt.Errorf("watch %s: %w", k.kind.Kind, err)
+	}
+	return nil
+}
+
+// askKinds is how often the cluster is asked for kinds it did not serve at start.
+const askKinds = 15 * time.Second
+
+// awaitKinds registers the kinds that come while the operator runs: the operators of
+// databases and brokers may be installed later.
+func (r *Reconciler) awaitKinds(ctx context.Context, mgr ctrl.Manager, c controller.Controller, late []sourceKind) error {
+	tick := time.NewTicker(askKinds)
+	defer tick.Stop()
+	for len(late) > 0 {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		waiting := late[:0]
+		for _, k := range late {
+			served, err := serves(mgr.GetRESTMapper(), k.kind)
+			if err == nil && served {
+				err = r.watch(mgr, c, k)
+			}
+			if err != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "Could not watch a kind that came later", "kind", k.kind.Kind)
+			}
+			if err != nil || !served {
+				waiting = append(waiting, k)
+			}
+		}
+		late = waiting
+	}
+	return nil
 }
 
 func objectOf(gvk schema.GroupVersionKind) *unstructured.Unstructured {
@@ -144,85 +204,3 @@ var novaChanged = predicate.Or(
 		return e.ObjectOld.GetDeletionTimestamp() == nil && e.ObjectNew.GetDeletionTimestamp() != nil
 	}},
 )
-
-// userSecretOf is the index of a broker: namespace/name of its default user's Secret,
-// which a broker with a secret backend does not own.
-func userSecretOf(o client.Object) []string {
-	cluster := rabbitmqCluster(o.(*unstructured.Unstructured))
-	if cluster.UserSecret == "" {
-		return nil
-	}
-	return []string{cmp.Or(cluster.UserSecretNamespace, o.GetNamespace()) + "/" + cluster.UserSecret}
-}
-
-// novasOfSecret maps a Secret to the Novas that refer to it, and the default-user
-// Secret of a broker to those on that broker.
-func (r *Reconciler) novasOfSecret(brokers bool) handler.MapFunc {
-	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		requests := r.requests(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{secretRefsIndex: o.GetName()})
-		if !brokers {
-			return requests
-		}
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(kindRabbitmqCluster.GroupVersion().WithKind(kindRabbitmqCluster.Kind + "List"))
-		if err := r.reader.List(ctx, list, client.MatchingFields{userSecretIndex: o.GetNamespace() + "/" + o.GetName()}); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Could not find the brokers of a Secret")
-		}
-		for i := range list.Items {
-			requests = append(requests, r.novasWhere(namesBroker)(ctx, &list.Items[i])...)
-		}
-		return requests
-	}
-}
-
-// novasWhere maps an object to the Novas that refer to it by a rule. A namespaced
-// object concerns its own namespace only.
-func (r *Reconciler) novasWhere(refers func(*v1alpha1.Nova, client.Object) bool) handler.MapFunc {
-	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		list := &v1alpha1.NovaList{}
-		if err := r.reader.List(ctx, list, client.InNamespace(o.GetNamespace())); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Could not find the Novas of an object", "object", client.ObjectKeyFromObject(o))
-			return nil
-		}
-		var requests []reconcile.Request
-		for i := range list.Items {
-			if refers(&list.Items[i], o) {
-				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-			}
-		}
-		return requests
-	}
-}
-
-func (r *Reconciler) requests(ctx context.Context, options ...client.ListOption) []reconcile.Request {
-	list := &v1alpha1.NovaList{}
-	if err := r.reader.List(ctx, list, options...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Could not find the Novas of a Secret")
-		return nil
-	}
-	requests := make([]reconcile.Request, len(list.Items))
-	for i := range list.Items {
-		requests[i] = reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])}
-	}
-	return requests
-}
-
-func namesMariaDB(n *v1alpha1.Nova, o client.Object) bool {
-	for _, db := range []*v1alpha1.DatabaseSpec{&n.Spec.APIDatabase, &n.Spec.Database} {
-		if db.Managed() && db.ClusterRef.Name == o.GetName() {
-			return true
-		}
-	}
-	return false
-}
-
-func namesBroker(n *v1alpha1.Nova, o client.Object) bool {
-	return n.Spec.Messaging.ClusterRef != nil && n.Spec.Messaging.ClusterRef.Name == o.GetName()
-}
-
-func namesStore(kind string) func(*v1alpha1.Nova, client.Object) bool {
-	return func(n *v1alpha1.Nova, o client.Object) bool {
-		ref := rendernova.StoreRef(n)
-		return ref.Kind == kind && ref.Name == o.GetName()
-	}
-}

@@ -1,0 +1,132 @@
+package nova_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/test/cluster"
+	"github.com/c5c3/nova-operator/test/surroundings"
+)
+
+// definitions are the foreign kinds by group.
+var (
+	inputGroups    = []string{"external-secrets.io", "rabbitmq.com", "k8s.mariadb.com"}
+	optionalGroups = []string{"gateway.networking.k8s.io", "autoscaling.k8s.io"}
+)
+
+var kindDefinition = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+
+// undefine removes the definitions of some groups and returns them.
+func (w *world) undefine(groups ...string) []*unstructured.Unstructured {
+	w.t.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kindDefinition)
+	if err := w.client.List(w.t.Context(), list); err != nil {
+		w.t.Fatal(err)
+	}
+	var removed []*unstructured.Unstructured
+	for i := range list.Items {
+		crd := &list.Items[i]
+		group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+		for _, g := range groups {
+			if group == g {
+				removed = append(removed, crd)
+			}
+		}
+	}
+	for _, crd := range removed {
+		if err := w.client.Delete(w.t.Context(), crd); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for _, crd := range removed {
+		cluster.Eventually(w.t, crd.GetName()+" to go", func(ctx context.Context) (bool, error) {
+			err := w.client.Get(ctx, client.ObjectKeyFromObject(crd), crd.DeepCopy())
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		})
+	}
+	return removed
+}
+
+// define installs definitions again and waits until they are served.
+func (w *world) define(crds []*unstructured.Unstructured) {
+	w.t.Helper()
+	for _, crd := range crds {
+		fresh := crd.DeepCopy()
+		fresh.SetResourceVersion("")
+		fresh.SetUID("")
+		unstructured.RemoveNestedField(fresh.Object, "status")
+		if err := w.client.Create(w.t.Context(), fresh); err != nil {
+			w.t.Fatal(err)
+		}
+		cluster.Eventually(w.t, crd.GetName()+" to be served", func(ctx context.Context) (bool, error) {
+			live := &unstructured.Unstructured{}
+			live.SetGroupVersionKind(kindDefinition)
+			if err := w.client.Get(ctx, client.ObjectKeyFromObject(crd), live); err != nil {
+				return false, err
+			}
+			conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
+			return strings.Contains(fmt.Sprint(conditions), "status:True type:Established"), nil
+		})
+	}
+}
+
+// The operator starts on a cluster that serves none of the foreign kinds, says what is
+// missing, and goes on by itself when the inputs' kinds come. The optional ones are
+// asked for at start: a restart finds them.
+func TestOutages_DefinitionsThatComeLaterAndGo(t *testing.T) {
+	w := newWorldOn(t, cluster.StartFor(t, options()))
+	inputs, optional := w.undefine(inputGroups...), w.undefine(optionalGroups...)
+	stop := w.run()
+	n := w.nova()
+	n.Spec.Gateway = &v1alpha1.GatewaySpec{ParentRef: v1alpha1.GatewayParentRefSpec{Name: "gw"}, Hostname: "nova.example.com"}
+	n.Spec.Scheduler.Deployment = v1alpha1.DeploymentSpec{Replicas: 1, VerticalAutoscaling: &v1alpha1.VerticalAutoscalingSpec{UpdateMode: "Off"}}
+	w.create(n)
+	w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretStoreNotReady)
+
+	w.define(inputs)
+	_, err := surroundings.StartIn(t.Context(), w.config, w.namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.inputs()
+	w.awaitReason(v1alpha1.ConditionDeploymentReady, v1alpha1.ReasonDeploymentReady)
+	route := w.awaitReason(v1alpha1.ConditionHTTPRouteReady, v1alpha1.ReasonGatewayAPINotInstalled)
+	autoscaler := w.awaitReason(v1alpha1.ConditionVPAReady, v1alpha1.ReasonVPANotInstalled)
+	for _, c := range []metav1.Condition{route, autoscaler} {
+		if !strings.Contains(c.Message, "restart the operator") {
+			t.Errorf("%s: %q names no remedy", c.Type, c.Message)
+		}
+	}
+	// What does not depend on them stands.
+	w.awaitReason(v1alpha1.ConditionMetadataHTTPRouteReady, v1alpha1.ReasonHTTPRouteNotRequired)
+	w.awaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy)
+
+	w.define(optional)
+	stop()
+	if _, err = surroundings.StartIn(t.Context(), w.config, w.namespace); err != nil {
+		t.Fatal(err)
+	}
+	stop = w.run()
+	w.awaitReady()
+
+	// They go while the operator runs: it reports the rest as before and stays up.
+	w.undefine(optionalGroups...)
+	w.edit(func(n *v1alpha1.Nova) {
+		n.Spec.Gateway, n.Spec.Scheduler.Deployment.VerticalAutoscaling, n.Spec.Region = nil, nil, "RegionOne"
+	})
+	w.awaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDatabaseSynced)
+	stop()
+	w.run()
+	w.awaitReady()
+	w.define(optional)
+}
