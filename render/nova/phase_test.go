@@ -3,6 +3,7 @@ package nova
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -25,6 +26,10 @@ type simulation struct {
 	seen   Observed
 	uid    int
 	events []string
+	// recorded are the events that go out once for a Job.
+	recorded []string
+	// reasons are those DatabaseReady went through.
+	reasons []string
 }
 
 func newSimulation(t testing.TB) *simulation {
@@ -81,7 +86,13 @@ func (s *simulation) pass(t fataler) Result {
 	for _, e := range r.Events {
 		s.events = append(s.events, e.Reason)
 	}
+	if reason := s.condition(v1alpha1.ConditionDatabaseReady).Reason; len(s.reasons) == 0 || s.reasons[len(s.reasons)-1] != reason {
+		s.reasons = append(s.reasons, reason)
+	}
 	for _, rec := range r.Records {
+		for _, e := range rec.Events {
+			s.recorded = append(s.recorded, e.Reason)
+		}
 		if s.nova.Annotations == nil {
 			s.nova.Annotations = map[string]string{}
 		}
@@ -262,6 +273,40 @@ func TestUpgrade_RunsItsPhasesInOrder(t *testing.T) {
 	}; !slices.Equal(s.events, want) {
 		t.Errorf("events %q, want %q", s.events, want)
 	}
+	if want := []string{
+		v1alpha1.ReasonExpandInProgress, v1alpha1.ReasonMigrateInProgress, v1alpha1.ReasonUpgradeRollingUpdate, v1alpha1.ReasonContractInProgress,
+		v1alpha1.ReasonDatabaseSynced, v1alpha1.ReasonDBSyncInProgress, v1alpha1.ReasonDatabaseSynced,
+	}; !slices.Equal(s.reasons, want) {
+		t.Errorf("DatabaseReady said %q, want %q", s.reasons, want)
+	}
+	if want := []string{v1alpha1.EventUpgradeCheckWarnings, v1alpha1.EventDatabaseSynced, v1alpha1.EventCellsReportUnavailable}; !slices.Equal(s.recorded, want) {
+		t.Errorf("recorded %q, want %q", s.recorded, want)
+	}
+}
+
+func TestUpgrade_TellsHowItsCheckEnded(t *testing.T) {
+	for report, want := range map[string]struct{ event, message string }{
+		"nova-status upgrade check exit 0\n":               {v1alpha1.EventUpgradeCheckCompleted, "nova-status upgrade check exit 0"},
+		"nova-status upgrade check exit 1\n":               {v1alpha1.EventUpgradeCheckWarnings, "nova-status upgrade check exit 1"},
+		"nova-status upgrade check exit 255\nit crashed\n": {v1alpha1.EventUpgradeCheckWarnings, "nova-status upgrade check exit 255"},
+		"Traceback (most recent call last)":                {v1alpha1.EventUpgradeCheckCompleted, "nova-status upgrade check exit code unavailable"},
+	} {
+		s := newSimulation(t)
+		s.to("2026.2", "2026.2")
+		s.pass(t)
+		s.pass(t)
+		s.jobs(func(j *Job) { j.Report = report }, true)
+		r := s.pass(t)
+		i := slices.IndexFunc(r.Records, func(rec Record) bool { return rec.Subject == v1alpha1.JobSubjectDBExpandCheck })
+		if i < 0 {
+			t.Errorf("%q: nothing recorded", report)
+			continue
+		}
+		rec := r.Records[i]
+		if rec.Counted || rec.Events[0].Reason != want.event || rec.Events[0].Message != want.message || rec.Deferred != v1alpha1.EventUpgradeCheckEventEmissionDeferred {
+			t.Errorf("%q: recorded %+v", report, rec)
+		}
+	}
 }
 
 func TestUpgrade_AbortsFromEveryPhase(t *testing.T) {
@@ -285,6 +330,9 @@ func TestUpgrade_AbortsFromEveryPhase(t *testing.T) {
 			if s.nova.Status.UpgradePhase != "" || s.nova.Status.TargetRelease != "" || s.nova.Status.InstalledRelease != "2026.1" {
 				t.Errorf("status %+v", s.nova.Status)
 			}
+			if !slices.Contains(s.reasons, v1alpha1.ReasonUpgradeAborting) {
+				t.Errorf("DatabaseReady said %q", s.reasons)
+			}
 			if !slices.Contains(s.events, v1alpha1.EventUpgradeAborted) || s.condition(v1alpha1.ConditionReady).Status != "True" {
 				t.Errorf("events %q, Ready %v", s.events, s.condition(v1alpha1.ConditionReady))
 			}
@@ -301,21 +349,27 @@ func TestUpgrade_RefusalsAndTheirWayOut(t *testing.T) {
 	cases := map[string]struct {
 		release, tag string
 		reason       string
+		// event is sent once, however often the release is refused.
+		event string
 	}{
-		"an older release":           {"2025.2", "2025.2", v1alpha1.ReasonDowngradeNotSupported},
-		"a release after the next":   {"2027.1", "2027.1", v1alpha1.ReasonUpgradePathInvalid},
-		"a release that is none":     {"next", "latest", v1alpha1.ReasonVersionParseError},
-		"a tag of another release":   {"2026.2", "2026.1", v1alpha1.ReasonImageReleaseMismatch},
-		"a tag with a patch is fine": {"2026.2", "2026.2-p1", v1alpha1.ReasonExpandInProgress},
-		"a tag without a release":    {"2026.2", "latest", v1alpha1.ReasonExpandInProgress},
+		"an older release":           {"2025.2", "2025.2", v1alpha1.ReasonDowngradeNotSupported, v1alpha1.EventDowngradeNotSupported},
+		"a release after the next":   {"2027.1", "2027.1", v1alpha1.ReasonUpgradePathInvalid, v1alpha1.EventUpgradePathInvalid},
+		"a release that is none":     {"next", "latest", v1alpha1.ReasonVersionParseError, v1alpha1.EventVersionParseError},
+		"a tag of another release":   {"2026.2", "2026.1", v1alpha1.ReasonImageReleaseMismatch, ""},
+		"a tag with a patch is fine": {"2026.2", "2026.2-p1", v1alpha1.ReasonExpandInProgress, v1alpha1.EventUpgradeInitiated},
+		"a tag without a release":    {"2026.2", "latest", v1alpha1.ReasonExpandInProgress, v1alpha1.EventUpgradeInitiated},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := newSimulation(t)
 			s.to(tc.release, tc.tag)
 			s.pass(t)
+			s.pass(t)
 			if got := s.condition(v1alpha1.ConditionDatabaseReady).Reason; got != tc.reason {
 				t.Errorf("reason %s, want %s", got, tc.reason)
+			}
+			if got := strings.Join(s.events, ","); got != tc.event {
+				t.Errorf("events %q, want %q", got, tc.event)
 			}
 			s.to("2026.1", "2026.1")
 			s.settle(t)
@@ -327,8 +381,10 @@ func TestUpgrade_RefusalsAndTheirWayOut(t *testing.T) {
 }
 
 func TestUpgrade_FailedPhaseIsRepairedByItsTemplate(t *testing.T) {
-	for child, reason := range map[string]string{
-		"nova-db-expand": v1alpha1.ReasonExpandFailed, "nova-db-migrate": v1alpha1.ReasonMigrateFailed, "nova-db-contract": v1alpha1.ReasonContractFailed,
+	for child, want := range map[string]struct{ reason, event string }{
+		"nova-db-expand":   {v1alpha1.ReasonExpandFailed, v1alpha1.EventExpandFailed},
+		"nova-db-migrate":  {v1alpha1.ReasonMigrateFailed, v1alpha1.EventMigrateFailed},
+		"nova-db-contract": {v1alpha1.ReasonContractFailed, v1alpha1.EventContractFailed},
 	} {
 		t.Run(child, func(t *testing.T) {
 			s := newSimulation(t)
@@ -340,8 +396,11 @@ func TestUpgrade_FailedPhaseIsRepairedByItsTemplate(t *testing.T) {
 				}, true)
 				s.roll(true)
 			}
-			if got := s.condition(v1alpha1.ConditionDatabaseReady).Reason; got != reason {
-				t.Fatalf("reason %s, want %s", got, reason)
+			if got := s.condition(v1alpha1.ConditionDatabaseReady).Reason; got != want.reason {
+				t.Fatalf("reason %s, want %s", got, want.reason)
+			}
+			if !slices.Contains(s.recorded, want.event) {
+				t.Errorf("recorded %q, want %s", s.recorded, want.event)
 			}
 			s.to("2026.2", "2026.2-p2")
 			s.settle(t)
