@@ -42,8 +42,10 @@ test-tools: ## Install what some tests compare with: oslo.config, SQLAlchemy, sh
 	apt-get update
 	apt-get install -y --no-install-recommends python3-oslo.config python3-sqlalchemy shellcheck
 
-golden: ## Rewrite want.yaml of the fixtures and the table of phases; read the diff.
+golden: ## Rewrite what the tests compare with and the pages made from code; read the diff.
 	go test ./render/nova -run 'Fixtures|UpgradePage' -update
+	go test ./cmd/... -update
+	go test ./api/v1alpha1 -run ReasonsPage -update
 
 bench: test-cluster ## Measure the applier beside others, and the decision.
 	go test ./apply -run '^$$' -bench . -benchmem -timeout 20m
