@@ -22,6 +22,7 @@ import (
 
 var (
 	novaKind           = v1alpha1.GroupVersion.WithKind("Nova")
+	clusterStoreKind   = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "ClusterSecretStore"}
 	storeKind          = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "SecretStore"}
 	externalSecretKind = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "ExternalSecret"}
 	serverKind         = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MariaDB"}
@@ -101,6 +102,16 @@ func (w *world) foreign(gvk schema.GroupVersionKind, name string) {
 	}
 }
 
+// clusterStore creates a store of the whole cluster.
+func (w *world) clusterStore(name string) {
+	w.t.Helper()
+	u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name}}}
+	u.SetGroupVersionKind(clusterStoreKind)
+	if err := w.client.Create(w.t.Context(), u); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // play lets the controller of one object report, although its kind is paused.
 func (w *world) play(gvk schema.GroupVersionKind, name string) {
 	w.t.Helper()
@@ -120,7 +131,7 @@ func (w *world) report(gvk schema.GroupVersionKind, name, status string) {
 
 // readyIs is the status of an object whose Ready condition is True or False.
 func readyIs(status string) string {
-	return `{"conditions":[{"type":"Ready","status":"` + status + `"}]}`
+	return `{"conditions":[{"type":"Ready","status":"` + status + `","reason":"Told","message":"by the test","lastTransitionTime":"2026-01-01T00:00:00Z"}]}`
 }
 
 // remove deletes one object.
