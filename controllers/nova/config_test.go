@@ -98,10 +98,7 @@ func TestConfig_KeepsThreeGenerationsAndWhatIsMounted(t *testing.T) {
 // devcluster's for pods, or empty.
 func (w *world) archiveRun(name, mark string) {
 	w.t.Helper()
-	cron := &batchv1.CronJob{}
-	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "nova-db-archive"}, cron); err != nil {
-		w.t.Fatal(err)
-	}
+	cron := w.cronJob()
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: w.namespace, Labels: cron.Spec.JobTemplate.Labels,
@@ -117,12 +114,14 @@ func (w *world) archiveRun(name, mark string) {
 		w.t.Fatal(err)
 	}
 	// The CronJob controller lists what runs, and takes it out when it has ended.
-	cron.Status.Active = append(cron.Status.Active, corev1.ObjectReference{
-		APIVersion: "batch/v1", Kind: "Job", Name: job.Name, Namespace: job.Namespace, UID: job.UID,
+	cluster.Eventually(w.t, "the run to be listed", func(ctx context.Context) (bool, error) {
+		cron := w.cronJob()
+		cron.Status.Active = append(cron.Status.Active, corev1.ObjectReference{
+			APIVersion: "batch/v1", Kind: "Job", Name: job.Name, Namespace: job.Namespace, UID: job.UID,
+		})
+		err := w.client.Status().Update(ctx, cron)
+		return err == nil, err
 	})
-	if err := w.client.Status().Update(w.t.Context(), cron); err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 func TestConfig_TextThatBreaksOutOfItsLineOnAFirstInstall(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +60,8 @@ var logs = &logbook{}
 type logbook struct {
 	mu    sync.Mutex
 	lines []string
+	// leaks are the lines with a credential.
+	leaks []string
 }
 
 // Write takes one line.
@@ -66,7 +69,17 @@ func (l *logbook) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines = append(l.lines, string(line))
+	if betrays(string(line)) {
+		l.leaks = append(l.leaks, string(line))
+	}
 	return len(line), nil
+}
+
+// leaked returns the lines with a credential.
+func (l *logbook) leaked() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.leaks)
 }
 
 // mentioning returns the lines with all of the texts.

@@ -126,6 +126,9 @@ func TestRestart_AfterEachWriteComesToTheSameEnd(t *testing.T) {
 	if diff := cmp.Diff(minimalInventory, nameless(w.inventory())); diff != "" {
 		t.Error(diff)
 	}
+	if n, err := w.live(t.Context()); err != nil || len(n.Status.Cells) != 2 || n.Status.InstalledRelease != "2026.1" {
+		t.Errorf("the status ends as %+v (%v)", n.Status, err)
+	}
 	for _, name := range roles {
 		if d := w.deployment(name); d.Generation != 1 {
 			t.Errorf("%s was written %d times", name, d.Generation)
