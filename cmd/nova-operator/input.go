@@ -107,7 +107,7 @@ func (in *input) addSecret(stderr io.Writer, document manifest.Document) {
 // unjoin lists the single errors of a joined one. It does not look inside an error that
 // wraps a joined one, whose own words count.
 func unjoin(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the outermost error only
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return []error{err}
 	}

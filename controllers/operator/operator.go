@@ -133,7 +133,8 @@ func addNova(mgr ctrl.Manager, cfg *rest.Config, o Options) error {
 		Applier: apply.New(apply.Options{
 			Client: mgr.GetClient(), Reader: mgr.GetCache(), Uncached: mgr.GetAPIReader(), OpenAPI: disco.OpenAPIV3(),
 		}),
-		//nolint:staticcheck // core/v1 events with a source component are the contract; the successor writes neither
+		// Core events with a source component are the contract; the successor of this
+		// recorder writes neither.
 		Recorder:     mgr.GetEventRecorderFor(recorderName),
 		Capabilities: capabilities,
 		Settings: rendernova.Settings{

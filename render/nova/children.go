@@ -74,34 +74,56 @@ var children []child
 
 func init() {
 	children = []child{
-		{id: "api/connection", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixAPIConnection),
-			build: derived(suffixAPIConnection, v1alpha1.ComponentAPIDBConnection, keyConnection, func(c *credentials) render.Sensitive { return c.api.dsn })},
-		{id: "cell/connection", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixConnection),
-			build: derived(suffixConnection, v1alpha1.ComponentDBConnection, keyConnection, func(c *credentials) render.Sensitive { return c.cell.dsn })},
-		{id: "service-user", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixServiceUser),
-			build: derived(suffixServiceUser, componentServiceUser, keyPassword, func(c *credentials) render.Sensitive { return c.servicePassword })},
-		{id: "metadata/secret", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixMetadataKey),
-			build: derived(suffixMetadataKey, componentMetadataSecret, keySharedSecret, func(c *credentials) render.Sensitive { return c.metadataSecret })},
-		{id: "transport", step: stepTransport, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixTransport),
-			build: derived(suffixTransport, v1alpha1.ComponentTransportURL, keyTransportURL, func(c *credentials) render.Sensitive { return c.transport })},
+		{
+			id: "api/connection", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixAPIConnection),
+			build: derived(suffixAPIConnection, v1alpha1.ComponentAPIDBConnection, keyConnection, func(c *credentials) render.Sensitive { return c.api.dsn }),
+		},
+		{
+			id: "cell/connection", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixConnection),
+			build: derived(suffixConnection, v1alpha1.ComponentDBConnection, keyConnection, func(c *credentials) render.Sensitive { return c.cell.dsn }),
+		},
+		{
+			id: "service-user", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixServiceUser),
+			build: derived(suffixServiceUser, componentServiceUser, keyPassword, func(c *credentials) render.Sensitive { return c.servicePassword }),
+		},
+		{
+			id: "metadata/secret", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixMetadataKey),
+			build: derived(suffixMetadataKey, componentMetadataSecret, keySharedSecret, func(c *credentials) render.Sensitive { return c.metadataSecret }),
+		},
+		{
+			id: "transport", step: stepTransport, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixTransport),
+			build: derived(suffixTransport, v1alpha1.ComponentTransportURL, keyTransportURL, func(c *credentials) render.Sensitive { return c.transport }),
+		},
 		{id: childConfig, step: stepConfig, kind: KindConfigMap, stage: render.StageConfig, policy: once, build: configMap, name: suffixed(suffixConfig)},
 		{id: "compute-config", step: stepComputeConfig, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixContract), build: computeContract},
 		{id: childRemoteContract, step: stepComputeConfig, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixRemote), build: remoteContract, off: "spec.remoteCompute is not set"},
 
-		{id: "api/database", step: stepDatabase, kind: KindDatabase, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true,
-			build: database(apiBlock, suffixed(suffixAPIDatabase), apiSchema)},
+		{
+			id: "api/database", step: stepDatabase, kind: KindDatabase, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true,
+			build: database(apiBlock, suffixed(suffixAPIDatabase), apiSchema),
+		},
 		{id: "api/user", step: stepDatabase, kind: KindUser, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true, build: user(apiBlock)},
-		{id: "api/grant", step: stepDatabase, kind: KindGrant, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true,
-			build: grant(apiBlock, suffixed(suffixAPIDatabase), apiSchema)},
-		{id: "cell/database", step: stepDatabase, kind: KindDatabase, stage: render.StageDatabase, name: instanceName, data: true,
-			build: database(cellBlock, instanceName, cellSchema)},
-		{id: "cell0/database", step: stepDatabase, kind: KindDatabase, stage: render.StageDatabase, name: cell0Name, data: true,
-			build: database(cellBlock, cell0Name, cell0Schema)},
+		{
+			id: "api/grant", step: stepDatabase, kind: KindGrant, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true,
+			build: grant(apiBlock, suffixed(suffixAPIDatabase), apiSchema),
+		},
+		{
+			id: "cell/database", step: stepDatabase, kind: KindDatabase, stage: render.StageDatabase, name: instanceName, data: true,
+			build: database(cellBlock, instanceName, cellSchema),
+		},
+		{
+			id: "cell0/database", step: stepDatabase, kind: KindDatabase, stage: render.StageDatabase, name: cell0Name, data: true,
+			build: database(cellBlock, cell0Name, cell0Schema),
+		},
 		{id: "cell/user", step: stepDatabase, kind: KindUser, stage: render.StageDatabase, name: instanceName, data: true, build: user(cellBlock)},
-		{id: "cell/grant", step: stepDatabase, kind: KindGrant, stage: render.StageDatabase, name: instanceName, data: true,
-			build: grant(cellBlock, instanceName, cellSchema)},
-		{id: "cell0/grant", step: stepDatabase, kind: KindGrant, stage: render.StageDatabase, name: cell0Name, data: true,
-			build: grant(cellBlock, cell0Name, cell0Schema)},
+		{
+			id: "cell/grant", step: stepDatabase, kind: KindGrant, stage: render.StageDatabase, name: instanceName, data: true,
+			build: grant(cellBlock, instanceName, cellSchema),
+		},
+		{
+			id: "cell0/grant", step: stepDatabase, kind: KindGrant, stage: render.StageDatabase, name: cell0Name, data: true,
+			build: grant(cellBlock, cell0Name, cell0Schema),
+		},
 		{id: childDBSync, step: stepDatabase, kind: KindJob, stage: render.StageJobs, policy: once, name: suffixed(suffixDBSync), build: migrationJob(childDBSync)},
 		{id: childDBExpand, step: stepDatabase, kind: KindJob, stage: render.StageJobs, policy: once, name: suffixed(suffixDBExpand), build: migrationJob(childDBExpand)},
 		{id: childDBMigrate, step: stepDatabase, kind: KindJob, stage: render.StageJobs, policy: once, name: suffixed(suffixDBMigrate), build: migrationJob(childDBMigrate)},

@@ -103,7 +103,7 @@ func (p *pass) unwanted(c child, key render.Key) {
 
 func (p *pass) holdStep(step string) {
 	for _, c := range children {
-		if c.step == step {
+		if c.step == step && !p.outside(c) {
 			p.held(p.key(c), p.gate)
 		}
 	}

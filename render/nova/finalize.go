@@ -53,12 +53,16 @@ func Finalize(in Input) Finalization {
 	}
 	if live {
 		f.Requeue = pollDatabase
-		f.Events = []render.Event{{Type: corev1.EventTypeNormal, Reason: v1alpha1.EventFinalizingDatabase,
-			Message: "Cleaning up the MariaDB Databases, Users, and Grants of both schemas before removing Nova"}}
+		f.Events = []render.Event{{
+			Type: corev1.EventTypeNormal, Reason: v1alpha1.EventFinalizingDatabase,
+			Message: "Cleaning up the MariaDB Databases, Users, and Grants of both schemas before removing Nova",
+		}}
 		return f
 	}
 	f.Release = true
-	f.Events = []render.Event{{Type: corev1.EventTypeNormal, Reason: v1alpha1.EventDatabaseFinalized,
-		Message: "MariaDB Databases, Users, and Grants marked for deletion; releasing finalizer"}}
+	f.Events = []render.Event{{
+		Type: corev1.EventTypeNormal, Reason: v1alpha1.EventDatabaseFinalized,
+		Message: "MariaDB Databases, Users, and Grants marked for deletion; releasing finalizer",
+	}}
 	return f
 }

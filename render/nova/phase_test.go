@@ -143,7 +143,7 @@ func (s *simulation) check(t fataler, r Result, before Observed) {
 			synced := before.Jobs["nova-db-sync"]
 			inRoll := phase == v1alpha1.UpgradePhaseRollingUpdate
 			afterContract := phase == v1alpha1.UpgradePhaseContracting && before.Jobs["nova-db-contract"].Complete
-			if !inRoll && !afterContract && !(phase == "" && synced.Complete) {
+			if !inRoll && !afterContract && (phase != "" || !synced.Complete) {
 				t.Fatalf("%s gets image %s in phase %q before its gate (db-sync %+v)", name, image, phase, synced)
 			}
 			if inRoll {

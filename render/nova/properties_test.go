@@ -140,8 +140,12 @@ func checkObject(t *rapid.T, o render.Object) {
 		}
 	}
 	for _, path := range [][]string{
-		{"metadata", "labels"}, {"spec", "template", "metadata", "labels"}, {"spec", "jobTemplate", "metadata", "labels"},
-		{"spec", "jobTemplate", "spec", "template", "metadata", "labels"}, {"spec", "selector", "matchLabels"}, {"spec", "podSelector", "matchLabels"},
+		{"metadata", "labels"},
+		{"spec", "template", "metadata", "labels"},
+		{"spec", "jobTemplate", "metadata", "labels"},
+		{"spec", "jobTemplate", "spec", "template", "metadata", "labels"},
+		{"spec", "selector", "matchLabels"},
+		{"spec", "podSelector", "matchLabels"},
 	} {
 		labels, _, err := unstructured.NestedStringMap(u.Object, path...)
 		if err != nil {

@@ -33,8 +33,10 @@ var (
 	// the mark as a URL's scheme, which is the one part of a URL that is named.
 	randomCredentials = rapid.Custom(func(t *rapid.T) string {
 		awkward := rapid.SampledFrom(append(awkwardValues, "")).Draw(t, "awkward")
-		return rapid.SampledFrom([]string{mark + awkward, awkward + mark, "rabbit://" + mark + ":" + mark + "@" + mark + ":5672/" + awkward,
-			"rabbit://u:" + mark + "@h/" + awkward, "amqp://" + mark + awkward}).Draw(t, "credential")
+		return rapid.SampledFrom([]string{
+			mark + awkward, awkward + mark, "rabbit://" + mark + ":" + mark + "@" + mark + ":5672/" + awkward,
+			"rabbit://u:" + mark + "@h/" + awkward, "amqp://" + mark + awkward,
+		}).Draw(t, "credential")
 	})
 )
 

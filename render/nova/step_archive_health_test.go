@@ -63,7 +63,8 @@ var dbArchiveCases = map[string]stepCase{
 	"a failed run is told once": {
 		change: func(in *Input) { in.Observed.ArchiveJobs = []Job{run("b", 2, failed)} },
 		want: outcome{Reason: v1alpha1.ReasonDBArchiveJobFailed, Message: archiveStuck, Events: []string{
-			"Warning DBArchiveJobFailed: Database archive Job b failed; inspect its pod logs. The soft-deleted instance rows keep accumulating in the live tables until a run succeeds"}},
+			"Warning DBArchiveJobFailed: Database archive Job b failed; inspect its pod logs. The soft-deleted instance rows keep accumulating in the live tables until a run succeeds",
+		}},
 	},
 	"suspended": {nova: suspended, want: outcome{Ready: true, Reason: v1alpha1.ReasonDBArchiveSuspended, Message: paused}},
 	"suspended outranks a failed run": {

@@ -28,30 +28,40 @@ var computeConfigCases = map[string]stepCase{
 	},
 	"the remote URL is not there yet, and the pass goes on": {
 		nova: remoteCompute, change: drop("nova-bus-outer"),
-		want: outcome{Reason: v1alpha1.ReasonWaitingForRemoteTransportURL, Held: remoteOnly,
-			Message: "spec.remoteCompute.transportURLSecretRef: transport URL Secret openstack/nova-bus-outer not found"},
+		want: outcome{
+			Reason: v1alpha1.ReasonWaitingForRemoteTransportURL, Held: remoteOnly,
+			Message: "spec.remoteCompute.transportURLSecretRef: transport URL Secret openstack/nova-bus-outer not found",
+		},
 	},
 	"the Secret of the remote URL lacks its key": {
 		nova: remoteCompute, change: dropKey("nova-bus-outer", "transport_url"),
-		want: outcome{Reason: v1alpha1.ReasonWaitingForRemoteTransportURL, Held: remoteOnly,
-			Message: `spec.remoteCompute.transportURLSecretRef: transport URL Secret openstack/nova-bus-outer missing key "transport_url"`},
+		want: outcome{
+			Reason: v1alpha1.ReasonWaitingForRemoteTransportURL, Held: remoteOnly,
+			Message: `spec.remoteCompute.transportURLSecretRef: transport URL Secret openstack/nova-bus-outer missing key "transport_url"`,
+		},
 	},
 	"the remote URL is of another transport, and the pass ends": {
 		nova: remoteCompute, change: setKey("nova-bus-outer", "transport_url", "amqp://u:hunter2@h:1/"),
-		want: outcome{Reason: v1alpha1.ReasonComputeConfigError, Held: remoteOnly, Last: stepComputeConfig,
+		want: outcome{
+			Reason: v1alpha1.ReasonComputeConfigError, Held: remoteOnly, Last: stepComputeConfig,
 			Message: `spec.remoteCompute.transportURLSecretRef: transport URL scheme "amqp" is not supported; use rabbit`,
-			Err:     `spec.remoteCompute.transportURLSecretRef: transport URL scheme "amqp" is not supported; use rabbit`},
+			Err:     `spec.remoteCompute.transportURLSecretRef: transport URL scheme "amqp" is not supported; use rabbit`,
+		},
 	},
 	"the in-cluster fragment cannot be written, and the pass goes on": {
 		change: all(mounted, func(in *Input) { in.Nova.Spec.Region = badRegion }),
-		want: outcome{Reason: v1alpha1.ReasonComputeConfigError, Held: []string{"compute-config", "remote-compute-config"},
-			Message: `in-cluster fragment: section "glance" holds a control character in its name, an option or a value`},
+		want: outcome{
+			Reason: v1alpha1.ReasonComputeConfigError, Held: []string{"compute-config", "remote-compute-config"},
+			Message: `in-cluster fragment: section "glance" holds a control character in its name, an option or a value`,
+		},
 	},
 	"the remote fragment cannot be written, and the pass goes on": {
 		nova:   remoteCompute,
 		change: func(in *Input) { in.Nova.Spec.RemoteCompute.KeystoneEndpoint = "https://a\nb" },
-		want: outcome{Reason: v1alpha1.ReasonComputeConfigError, Held: remoteOnly,
-			Message: `remote fragment: section "keystone_authtoken" holds a control character in its name, an option or a value`},
+		want: outcome{
+			Reason: v1alpha1.ReasonComputeConfigError, Held: remoteOnly,
+			Message: `remote fragment: section "keystone_authtoken" holds a control character in its name, an option or a value`,
+		},
 	},
 }
 

@@ -28,21 +28,27 @@ func mounted(in *Input) {
 var configCases = map[string]stepCase{
 	"a value that would break out of its line keeps the last good configuration": {
 		change: all(mounted, func(in *Input) { in.Nova.Spec.Region = badRegion }),
-		want: outcome{Reason: v1alpha1.ReasonConfigError, Message: `section "glance" holds a control character in its name, an option or a value`,
-			Held: []string{"compute-config", "remote-compute-config"}},
+		want: outcome{
+			Reason: v1alpha1.ReasonConfigError, Message: `section "glance" holds a control character in its name, an option or a value`,
+			Held: []string{"compute-config", "remote-compute-config"},
+		},
 	},
 	"an option that must not be set keeps the last good configuration": {
 		change: all(mounted, func(in *Input) { extraConfig("vnc", "novncproxy_port", "1")(in.Nova) }),
-		want: outcome{Reason: v1alpha1.ReasonConfigError,
-			Message: "spec.extraConfig[vnc][novncproxy_port]: novncproxy_port is managed via operator-computed and must not be set in extraConfig (the Service would route to a port nothing listens on)"},
+		want: outcome{
+			Reason:  v1alpha1.ReasonConfigError,
+			Message: "spec.extraConfig[vnc][novncproxy_port]: novncproxy_port is managed via operator-computed and must not be set in extraConfig (the Service would route to a port nothing listens on)",
+		},
 	},
 	"a live ConfigMap that nothing mounts is no last good one": {
 		change: all(mounted, func(in *Input) {
 			in.Nova.Spec.Region = badRegion
 			in.Observed.Deployments = nil
 		}),
-		want: outcome{Reason: v1alpha1.ReasonConfigError, Message: `section "glance" holds a control character in its name, an option or a value`,
-			Requeue: pollDatabase, Last: stepDatabase, Held: []string{"compute-config", "remote-compute-config", "db-sync"}},
+		want: outcome{
+			Reason: v1alpha1.ReasonConfigError, Message: `section "glance" holds a control character in its name, an option or a value`,
+			Requeue: pollDatabase, Last: stepDatabase, Held: []string{"compute-config", "remote-compute-config", "db-sync"},
+		},
 	},
 }
 
@@ -54,6 +60,10 @@ func TestConfig_TheLastGoodOneKeepsItsKeys(t *testing.T) {
 	in := readyWorld(t, nil)
 	mounted(&in)
 	last := in.Observed.ConfigMaps[0].Name
+	// The API's is the last good one, whatever the others still run.
+	for _, other := range []string{"nova-metadata", "nova-scheduler", "nova-conductor", "nova-novncproxy"} {
+		deploymentOf(other, func(d *Deployment) { d.ConfigMap = "nova-config-older" })(&in)
+	}
 	in.Nova.Spec.Region = badRegion
 	// The run of db-sync for this template is still good: its ConfigMap is the same.
 	r := Decide(in)
@@ -114,16 +124,20 @@ var extraConfigCases = map[string]stepCase{
 			extraConfig("DEFAULT", "debug", "true")(in.Nova)
 			in.Nova.Status.Conditions = nil
 		},
-		want: outcome{Reason: v1alpha1.ReasonOwnedKeysOverridden, Message: overridden,
-			Events: []string{"Warning ExtraConfigOwnedKeyOverride: " + overridden}},
+		want: outcome{
+			Reason: v1alpha1.ReasonOwnedKeysOverridden, Message: overridden,
+			Events: []string{"Warning ExtraConfigOwnedKeyOverride: " + overridden},
+		},
 	},
 	"another owned key is reported again": {
 		nova: extraConfig("DEFAULT", "debug", "true"),
 		change: func(in *Input) {
 			meta.FindStatusCondition(in.Nova.Status.Conditions, v1alpha1.ConditionExtraConfigHealthy).Message = "spec.extraConfig overrides operator-owned keys: [cache] backend"
 		},
-		want: outcome{Reason: v1alpha1.ReasonOwnedKeysOverridden, Message: overridden,
-			Events: []string{"Warning ExtraConfigOwnedKeyOverride: " + overridden}},
+		want: outcome{
+			Reason: v1alpha1.ReasonOwnedKeysOverridden, Message: overridden,
+			Events: []string{"Warning ExtraConfigOwnedKeyOverride: " + overridden},
+		},
 	},
 }
 

@@ -168,8 +168,10 @@ func release(release, tag, installed string) func(*Input) {
 // refused is a release that can't be reached: the message of the condition, and the
 // event that says it once.
 func refused(reason, message, event string) outcome {
-	return outcome{Reason: reason, Message: message, Last: stepDatabase, Held: []string{"db-sync"}, Err: message,
-		Events: []string{"Warning " + reason + ": " + event}}
+	return outcome{
+		Reason: reason, Message: message, Last: stepDatabase, Held: []string{"db-sync"}, Err: message,
+		Events: []string{"Warning " + reason + ": " + event},
+	}
 }
 
 var releaseCases = map[string]stepCase{
@@ -264,13 +266,17 @@ var syncCases = map[string]stepCase{
 	},
 	"a failed Job is told once": {
 		change: syncJob(failedSync),
-		want: outcome{Reason: v1alpha1.ReasonDBSyncFailed, Message: syncFailure, Last: stepDatabase, Err: syncFailure,
-			Events: []string{"Warning DBSyncFailed: " + syncFailure}},
+		want: outcome{
+			Reason: v1alpha1.ReasonDBSyncFailed, Message: syncFailure, Last: stepDatabase, Err: syncFailure,
+			Events: []string{"Warning DBSyncFailed: " + syncFailure},
+		},
 	},
 	"failed wins over complete": {
 		change: syncJob(func(j *Job) { failedSync(j); j.Complete = true }),
-		want: outcome{Reason: v1alpha1.ReasonDBSyncFailed, Message: syncFailure, Last: stepDatabase, Err: syncFailure,
-			Events: []string{"Warning DBSyncFailed: " + syncFailure}},
+		want: outcome{
+			Reason: v1alpha1.ReasonDBSyncFailed, Message: syncFailure, Last: stepDatabase, Err: syncFailure,
+			Events: []string{"Warning DBSyncFailed: " + syncFailure},
+		},
 	},
 	"a failed Job that was told already": {
 		change: all(syncJob(failedSync), func(in *Input) {
@@ -305,8 +311,10 @@ func TestDatabase_Sync(t *testing.T) { runCases(t, v1alpha1.ConditionDatabaseRea
 func TestDatabase_RecordsAJobOnce(t *testing.T) {
 	in := readyWorld(t, nil)
 	syncJob(failedSync)(&in)
-	want := []Record{{Subject: "db-sync", UID: "sync-2", Counted: true, Result: "failed", Duration: 90 * time.Second,
-		Events: Decide(in).Records[0].Events, Deferred: v1alpha1.EventDBSyncMetricEmissionDeferred}}
+	want := []Record{{
+		Subject: "db-sync", UID: "sync-2", Counted: true, Result: "failed", Duration: 90 * time.Second,
+		Events: Decide(in).Records[0].Events, Deferred: v1alpha1.EventDBSyncMetricEmissionDeferred,
+	}}
 	if diff := cmp.Diff(want, Decide(in).Records); diff != "" {
 		t.Error(diff)
 	}

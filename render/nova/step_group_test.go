@@ -28,13 +28,17 @@ func noGatewayAPI(in *Input) { in.Observed.GatewayAPI = Capability{} }
 func routeCases(set func(*v1alpha1.Nova), noun, field, name string) map[string]stepCase {
 	notInstalled := field + " is set but the cluster does not serve gateway.networking.k8s.io/v1 HTTPRoute; install the Gateway API and restart the operator"
 	return map[string]stepCase{
-		"not wanted": {want: outcome{Ready: true, Reason: v1alpha1.ReasonHTTPRouteNotRequired,
-			Message: "External " + noun + " exposure via Gateway API is not configured"}},
+		"not wanted": {want: outcome{
+			Ready: true, Reason: v1alpha1.ReasonHTTPRouteNotRequired,
+			Message: "External " + noun + " exposure via Gateway API is not configured",
+		}},
 		"not wanted where the kind is not served": {
 			change: noGatewayAPI,
-			want: outcome{Ready: true, Reason: v1alpha1.ReasonHTTPRouteNotRequired,
+			want: outcome{
+				Ready: true, Reason: v1alpha1.ReasonHTTPRouteNotRequired,
 				Message: "External " + noun + " exposure via Gateway API is not configured",
-				Held:    []string{"api/route", "metadata/route", "console/route"}},
+				Held:    []string{"api/route", "metadata/route", "console/route"},
+			},
 		},
 		"accepted": {nova: set, want: outcome{Ready: true, Reason: v1alpha1.ReasonHTTPRouteAccepted, Message: "HTTPRoute accepted by Gateway"}},
 		"not accepted yet": {
@@ -51,9 +55,11 @@ func routeCases(set func(*v1alpha1.Nova), noun, field, name string) map[string]s
 		},
 		"nobody knows whether the kind is served": {
 			nova: set, change: func(in *Input) { in.Observed.GatewayAPI.Error = "timeout" },
-			want: outcome{Reason: v1alpha1.ReasonCapabilityProbeFailed, Message: "ask for gateway.networking.k8s.io/v1 HTTPRoute: timeout",
+			want: outcome{
+				Reason: v1alpha1.ReasonCapabilityProbeFailed, Message: "ask for gateway.networking.k8s.io/v1 HTTPRoute: timeout",
 				Err:  strings.TrimSuffix(strings.Repeat("ask for gateway.networking.k8s.io/v1 HTTPRoute: timeout\n", 3), "\n"),
-				Held: []string{"api/route", "metadata/route", "console/route"}},
+				Held: []string{"api/route", "metadata/route", "console/route"},
+			},
 		},
 	}
 }
@@ -110,13 +116,17 @@ var vpaCases = map[string]stepCase{
 	"wanted": {nova: sizedByVPA, want: outcome{Ready: true, Reason: v1alpha1.ReasonVPAReady, Message: "VerticalPodAutoscalers are configured: nova-scheduler, nova"}},
 	"the kind is not served": {
 		nova: sizedByVPA, change: func(in *Input) { in.Observed.VPA = Capability{} },
-		want: outcome{Reason: v1alpha1.ReasonVPANotInstalled, Held: everyVPA,
-			Message: "nova-scheduler, nova opt into vertical autoscaling but the cluster does not serve autoscaling.k8s.io/v1 VerticalPodAutoscaler; install it and restart the operator"},
+		want: outcome{
+			Reason: v1alpha1.ReasonVPANotInstalled, Held: everyVPA,
+			Message: "nova-scheduler, nova opt into vertical autoscaling but the cluster does not serve autoscaling.k8s.io/v1 VerticalPodAutoscaler; install it and restart the operator",
+		},
 	},
 	"nobody knows whether the kind is served": {
 		nova: sizedByVPA, change: func(in *Input) { in.Observed.VPA.Error = "timeout" },
-		want: outcome{Reason: v1alpha1.ReasonCapabilityProbeFailed, Held: everyVPA,
-			Message: "ask for autoscaling.k8s.io/v1 VerticalPodAutoscaler: timeout", Err: "ask for autoscaling.k8s.io/v1 VerticalPodAutoscaler: timeout"},
+		want: outcome{
+			Reason: v1alpha1.ReasonCapabilityProbeFailed, Held: everyVPA,
+			Message: "ask for autoscaling.k8s.io/v1 VerticalPodAutoscaler: timeout", Err: "ask for autoscaling.k8s.io/v1 VerticalPodAutoscaler: timeout",
+		},
 	},
 	"an opt-in that is dropped": {
 		nova: sizedByVPA, change: func(in *Input) { in.Nova.Spec.API.Deployment.VerticalAutoscaling = nil },
@@ -134,8 +144,10 @@ var networkPolicyCases = map[string]stepCase{
 	},
 	"dropped": {
 		nova: func(n *v1alpha1.Nova) { n.Spec.NetworkPolicy = openPolicy() }, change: func(in *Input) { in.Nova.Spec.NetworkPolicy = nil },
-		want: outcome{Ready: true, Reason: v1alpha1.ReasonNetworkPolicyNotRequired, Message: "Network isolation is not configured",
-			Gone: []string{"network-policy", "console/network-policy"}},
+		want: outcome{
+			Ready: true, Reason: v1alpha1.ReasonNetworkPolicyNotRequired, Message: "Network isolation is not configured",
+			Gone: []string{"network-policy", "console/network-policy"},
+		},
 	},
 }
 

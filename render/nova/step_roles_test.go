@@ -65,8 +65,10 @@ var roleCases = map[string]map[string]stepCase{
 		"available": {want: outcome{Ready: true, Reason: v1alpha1.ReasonDeploymentReady, Message: "Nova API deployment is available"}},
 		"not available, and the pass ends": {
 			change: deploymentOf("nova", notAvailable),
-			want: outcome{Reason: v1alpha1.ReasonWaitingForDeployment, Message: "Nova API deployment is not yet available",
-				Requeue: pollDeployment, Last: stepDeployment},
+			want: outcome{
+				Reason: v1alpha1.ReasonWaitingForDeployment, Message: "Nova API deployment is not yet available",
+				Requeue: pollDeployment, Last: stepDeployment,
+			},
 		},
 		"an unset count means one pod": {
 			change: deploymentOf("nova", func(d *Deployment) { d.Replicas, d.ReadyReplicas = nil, 1 }),
@@ -140,6 +142,48 @@ func TestReplicas_UnderAnAutoscaler(t *testing.T) {
 				if o.Key().Kind == "Deployment" && o.Content.GetName() == "nova" {
 					if got, _, _ := unstructured.NestedInt64(o.Content.Object, "spec", "replicas"); got != tc.want {
 						t.Errorf("replicas %d, want %d", got, tc.want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The budget follows the smallest count the API may be scaled to.
+func TestBudget_FollowsTheLowerBound(t *testing.T) {
+	scaled := func(replicas int32, bounds ...int32) func(*v1alpha1.Nova) {
+		return func(n *v1alpha1.Nova) {
+			n.Spec.API.Deployment.Replicas = replicas
+			if len(bounds) > 0 {
+				n.Spec.Autoscaling = &v1alpha1.AutoscalingSpec{MaxReplicas: 9, TargetCPUUtilization: new(int32(70))}
+			}
+			for _, bound := range bounds {
+				if bound > 0 {
+					n.Spec.Autoscaling.MinReplicas = new(bound)
+				}
+			}
+		}
+	}
+	for name, tc := range map[string]struct {
+		nova func(*v1alpha1.Nova)
+		want string
+	}{
+		"three pods":                          {scaled(3), "minAvailable"},
+		"one pod":                             {scaled(1), "maxUnavailable"},
+		"scaled down to one of three":         {scaled(3, 1), "maxUnavailable"},
+		"scaled up from one, two at least":    {scaled(1, 2), "minAvailable"},
+		"scaled from the block's own count":   {scaled(3, 0), "minAvailable"},
+		"scaled from a block of one pod only": {scaled(1, 0), "maxUnavailable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, o := range Decide(readyWorld(t, tc.nova)).Set.Desired {
+				if o.Key().GroupVersionKind != KindPDB {
+					continue
+				}
+				for _, field := range []string{"minAvailable", "maxUnavailable"} {
+					value, set, _ := unstructured.NestedInt64(o.Content.Object, "spec", field)
+					if set != (field == tc.want) || set && value != 1 {
+						t.Errorf("%s is %d", field, value)
 					}
 				}
 			}

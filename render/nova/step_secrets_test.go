@@ -85,9 +85,11 @@ var secretsCases = map[string]stepCase{
 	},
 	"a reference to a Secret the operator writes": {
 		change: func(in *Input) { in.Nova.Spec.ServiceUser.SecretRef.Name = "nova-compute-config" },
-		want: outcome{Reason: v1alpha1.ReasonConfigError, Last: stepSecrets,
+		want: outcome{
+			Reason: v1alpha1.ReasonConfigError, Last: stepSecrets,
 			Message: `the spec refers to Secret "nova-compute-config", which this operator writes itself; give the credential a Secret of another name`,
-			Err:     `the spec refers to Secret "nova-compute-config", which this operator writes itself; give the credential a Secret of another name`},
+			Err:     `the spec refers to Secret "nova-compute-config", which this operator writes itself; give the credential a Secret of another name`,
+		},
 	},
 	"no login of the API schema and no ExternalSecret": {
 		change: drop("nova-api-db"),

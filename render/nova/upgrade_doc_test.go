@@ -45,9 +45,9 @@ func diagram() string {
 	var b strings.Builder
 	b.WriteString("```mermaid\nstateDiagram-v2\n    [*] --> Idle\n")
 	for _, row := range transitions {
-		switch {
-		case row.from == row.to:
-		case row.from == anyPhase:
+		switch row.from {
+		case row.to:
+		case anyPhase:
 			for _, from := range []string{"Expanding", "Migrating", "RollingUpdate", "Contracting"} {
 				fmt.Fprintf(&b, "    %s --> %s: %s\n", from, of(string(row.to)), row.when)
 			}

@@ -120,6 +120,7 @@ func outcomeOf(t testing.TB, usual Input, r Result, condition string) outcome {
 	c := meta.FindStatusCondition(r.Conditions, condition)
 	if c == nil {
 		t.Fatalf("%s is not set; the pass ended at %s", condition, r.Reached[len(r.Reached)-1])
+		return outcome{}
 	}
 	got := outcome{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 	for _, e := range r.Events {

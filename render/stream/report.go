@@ -62,10 +62,10 @@ func Describe(r render.Result) Report {
 		out.Events = append(out.Events, Event(e))
 	}
 	for _, a := range r.Set.Absent {
-		out.Absent = append(out.Absent, Absent{a.Key.String(), a.Reason, a.UID})
+		out.Absent = append(out.Absent, Absent{a.String(), a.Reason, a.UID})
 	}
 	for _, h := range r.Set.Held {
-		out.Held = append(out.Held, Held{h.Key.String(), h.Gate})
+		out.Held = append(out.Held, Held{h.String(), h.Gate})
 	}
 	for _, kind := range r.Set.Prunable {
 		out.Prunable = append(out.Prunable, kind.GroupKind().String())

@@ -23,17 +23,29 @@ func TestDatabase_Form(t *testing.T) {
 		in   Database
 		want string
 	}{
-		"plain": {Database{User: "nova", Password: "p$,@", Host: "db.ns.svc", Port: 3306, Schema: "nova"},
-			"mysql+pymysql://nova:p%24%2C%40@db.ns.svc:3306/nova?charset=utf8"},
-		"IPv6 gains brackets": {Database{User: "u", Password: "p", Host: "fd00::1", Port: 3306, Schema: "s"},
-			"mysql+pymysql://u:p@[fd00::1]:3306/s?charset=utf8"},
-		"IPv6 keeps brackets": {Database{User: "u", Password: "p", Host: "[fd00::1]", Port: 3307, Schema: "s"},
-			"mysql+pymysql://u:p@[fd00::1]:3307/s?charset=utf8"},
-		"a host is lower-cased": {Database{User: "u", Password: "p", Host: "DB.Example", Port: 1, Schema: "s"},
-			"mysql+pymysql://u:p@db.example:1/s?charset=utf8"},
-		"query sorted, slashes literal": {Database{User: "u", Password: "p", Host: "h", Port: 1, Schema: "s",
-			Query: map[string]string{"ssl_ca": "/etc/a/ca.crt", "ssl_verify_cert": "true"}},
-			"mysql+pymysql://u:p@h:1/s?charset=utf8&ssl_ca=/etc/a/ca.crt&ssl_verify_cert=true"},
+		"plain": {
+			Database{User: "nova", Password: "p$,@", Host: "db.ns.svc", Port: 3306, Schema: "nova"},
+			"mysql+pymysql://nova:p%24%2C%40@db.ns.svc:3306/nova?charset=utf8",
+		},
+		"IPv6 gains brackets": {
+			Database{User: "u", Password: "p", Host: "fd00::1", Port: 3306, Schema: "s"},
+			"mysql+pymysql://u:p@[fd00::1]:3306/s?charset=utf8",
+		},
+		"IPv6 keeps brackets": {
+			Database{User: "u", Password: "p", Host: "[fd00::1]", Port: 3307, Schema: "s"},
+			"mysql+pymysql://u:p@[fd00::1]:3307/s?charset=utf8",
+		},
+		"a host is lower-cased": {
+			Database{User: "u", Password: "p", Host: "DB.Example", Port: 1, Schema: "s"},
+			"mysql+pymysql://u:p@db.example:1/s?charset=utf8",
+		},
+		"query sorted, slashes literal": {
+			Database{
+				User: "u", Password: "p", Host: "h", Port: 1, Schema: "s",
+				Query: map[string]string{"ssl_ca": "/etc/a/ca.crt", "ssl_verify_cert": "true"},
+			},
+			"mysql+pymysql://u:p@h:1/s?charset=utf8&ssl_ca=/etc/a/ca.crt&ssl_verify_cert=true",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
