@@ -1,16 +1,21 @@
 package nova
 
 import (
+	"errors"
 	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/controllers/metrics"
 	"github.com/c5c3/nova-operator/render"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
+
+// unknownStep is the sub_reconciler of an error no step stands for.
+const unknownStep = "Other"
 
 // stepConditions maps the label of a step to the condition it turns.
 var stepConditions = rendernova.StepConditions()
@@ -36,9 +41,57 @@ func (r *Reconciler) observeSteps(result rendernova.Result, took time.Duration) 
 	for _, step := range result.Reached {
 		metrics.ReconcileDuration.WithLabelValues(step).Observe(took.Seconds())
 	}
-	for _, step := range failedSteps(result.Reached, result.Err) {
+	countFailures(failedSteps(result.Reached, result.Err))
+}
+
+func countFailures(failed []string) {
+	for _, step := range failed {
 		metrics.ReconcileErrors.WithLabelValues(step, conditionOf(step)).Inc()
 	}
+}
+
+// unwritten lists the steps whose children could not be written, each once.
+func unwritten(n *v1alpha1.Nova, set render.Set, report apply.Report) []string {
+	var failed []string
+	for _, res := range report.Results {
+		if res.Err == nil {
+			continue
+		}
+		if step := stepOf(n, set, res.Key); !slices.Contains(failed, step) {
+			failed = append(failed, step)
+		}
+	}
+	return failed
+}
+
+// stepOf is the step that makes a child. The condition that its failure turns tells,
+// but for the steps behind SecretsReady: those are told apart by what they make.
+func stepOf(n *v1alpha1.Nova, set render.Set, key render.Key) string {
+	var probe rendernova.Result
+	probe.ApplyFailed(n, key, errors.New("probe"))
+	for _, c := range probe.Conditions {
+		if c.Type == v1alpha1.ConditionSecretsReady {
+			return secretsStep(set, key)
+		}
+		for step, condition := range stepConditions {
+			if condition == c.Type {
+				return step
+			}
+		}
+	}
+	return unknownStep
+}
+
+func secretsStep(set render.Set, key render.Key) string {
+	if key.GroupVersionKind == rendernova.KindConfigMap {
+		return "Config"
+	}
+	for _, o := range set.Desired {
+		if o.Key() == key && o.Content.GetLabels()[v1alpha1.LabelComponent] == v1alpha1.ComponentTransportURL {
+			return "TransportURLSecret"
+		}
+	}
+	return "DBConnectionSecrets"
 }
 
 // failedSteps lists the steps behind the refusals of a decision, each once. A refusal

@@ -3,13 +3,19 @@ package nova
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/controllers/metrics"
 	"github.com/c5c3/nova-operator/render"
+	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
 func refusal(condition string) error {
@@ -46,6 +52,64 @@ func TestFailedSteps(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// The fixture with every feature has a child of every step that makes any.
+func TestUnwritten_NamesTheStepOfEveryChild(t *testing.T) {
+	raw, err := os.ReadFile("../../fixtures/nova/everything/nova.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &v1alpha1.Nova{}
+	document, _, _ := strings.Cut(string(raw), "\n---\n")
+	if err := yaml.UnmarshalStrict([]byte(document), n); err != nil {
+		t.Fatal(err)
+	}
+	result, _ := rendernova.Settle(rendernova.Input{Nova: n, Observed: rendernova.Observed{
+		GatewayAPI: rendernova.Capability{Served: true}, VPA: rendernova.Capability{Served: true},
+	}})
+	got := map[string][]string{}
+	for _, o := range result.Set.Desired {
+		report := apply.Report{Results: []apply.Result{{Key: o.Key(), Err: errors.New("forbidden")}, {Key: o.Key(), Err: errors.New("again")}, {Key: o.Key()}}}
+		steps := unwritten(n, result.Set, report)
+		if len(steps) != 1 {
+			t.Fatalf("%s failed %v", o.Key(), steps)
+		}
+		name, _, _ := strings.Cut(o.Key().Name, "-config-")
+		got[steps[0]] = append(got[steps[0]], o.Key().Kind+"/"+name)
+	}
+	for step := range got {
+		slices.Sort(got[step])
+	}
+	want := map[string][]string{
+		"DBConnectionSecrets": {"Secret/nova-api-db-connection", "Secret/nova-db-connection", "Secret/nova-metadata-secret-env", "Secret/nova-service-user-env"},
+		"TransportURLSecret":  {"Secret/nova-transport-url"},
+		"Config":              {"ConfigMap/nova"},
+		"ComputeConfig":       {"Secret/nova-compute-config", "Secret/nova-remote-compute-config"},
+		"Database": {
+			"Database/nova", "Database/nova-api", "Database/nova-nova-cell0", "Grant/nova", "Grant/nova-api", "Grant/nova-nova-cell0",
+			"Job/nova-db-sync", "User/nova", "User/nova-api",
+		},
+		"Conductor":         {"Deployment/nova-conductor"},
+		"Scheduler":         {"Deployment/nova-scheduler"},
+		"Metadata":          {"Deployment/nova-metadata", "Service/nova-metadata"},
+		"ConsoleProxy":      {"Deployment/nova-novncproxy", "Service/nova-novncproxy"},
+		"Deployment":        {"Deployment/nova", "PodDisruptionBudget/nova", "Service/nova"},
+		"DBArchive":         {"CronJob/nova-db-archive"},
+		"HTTPRoute":         {"HTTPRoute/nova"},
+		"MetadataHTTPRoute": {"HTTPRoute/nova-metadata"},
+		"ConsoleHTTPRoute":  {"HTTPRoute/nova-console"},
+		"HPA":               {"HorizontalPodAutoscaler/nova"},
+		"VPA":               {"VerticalPodAutoscaler/nova-conductor", "VerticalPodAutoscaler/nova-metadata", "VerticalPodAutoscaler/nova-novncproxy", "VerticalPodAutoscaler/nova-scheduler"},
+		"NetworkPolicy":     {"NetworkPolicy/nova", "NetworkPolicy/nova-novncproxy"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	stranger := apply.Report{Results: []apply.Result{{Key: render.Key{Name: "stranger"}, Err: errors.New("no")}}}
+	if got := unwritten(n, result.Set, stranger); !slices.Equal(got, []string{unknownStep}) {
+		t.Errorf("a child of no step failed %v", got)
 	}
 }
 
