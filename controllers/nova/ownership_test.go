@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -107,5 +108,40 @@ func TestOwnership_StartsNothingOnAForeignSecret(t *testing.T) {
 		t.Errorf("%v run on a Secret that is not ours", got)
 	}
 	w.remove(rendernova.KindSecret, "nova-transport-url")
+	w.awaitReady()
+}
+
+func TestOwnership_AForeignJobProvesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.inputs()
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs", Namespace: w.namespace}}
+	if err := w.client.Create(t.Context(), owner); err != nil {
+		t.Fatal(err)
+	}
+	theirs := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "nova-db-sync", Namespace: w.namespace,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
+		},
+		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "db-sync", Image: "example.com/theirs:1"}},
+		}}},
+	}
+	if err := w.client.Create(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Eventually(t, "their Job to complete", func(context.Context) (bool, error) {
+		return strings.Contains(fmt.Sprint(w.get(rendernova.KindJob, "nova-db-sync").Object["status"]), "Complete"), nil
+	})
+	w.run()
+	w.create(w.nova())
+	w.awaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonApplyError, fmt.Sprintf(
+		"apply Job.batch %s/nova-db-sync: it is controlled by ConfigMap theirs (rename or remove the other object, or rename this resource)", w.namespace))
+	w.pass()
+	if got := w.deployments(); got != nil {
+		t.Errorf("%v run on schemas nobody migrated", got)
+	}
+	w.remove(rendernova.KindJob, "nova-db-sync")
 	w.awaitReady()
 }
