@@ -9,6 +9,7 @@ package check
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -71,9 +72,18 @@ func Resource(u *unstructured.Unstructured, release string) Outcome {
 		c.find("some validation rules were not checked because the object was invalid; correct the existing errors to complete validation")
 	}
 	if undecodable != nil && !c.outcome.Failed() {
-		c.find(undecodable.Error())
+		c.find(typeProblem(undecodable))
 	}
 	return c.sorted()
+}
+
+// typeProblem names the field of a value that is of another type.
+func typeProblem(err error) string {
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) {
+		return fmt.Sprintf("%s: must be of type %s, not %s", mismatch.Field, mismatch.Type, mismatch.Value)
+	}
+	return err.Error()
 }
 
 // nova applies the webhooks of a Nova. The error is why it does not decode.
