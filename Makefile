@@ -25,7 +25,8 @@ cluster: ## Run a bare control plane until ^C, with every definition; kubeconfig
 
 render: build ## Print what a fixture renders to: make render CASE=nova/minimal.
 	@test -n "$(CASE)" || { echo 'say which: make render CASE=nova/minimal' >&2; exit 1; }
-	@$(BIN)/nova-operator render -f fixtures/$(CASE)/nova.yaml
+	@$(BIN)/nova-operator render -f fixtures/$(CASE)/nova.yaml --operator-namespace nova-operator \
+		$$(test ! -e fixtures/$(CASE)/observed.yaml || echo --observed fixtures/$(CASE)/observed.yaml)
 
 ##@ Test
 .PHONY: test test-tools test-cluster golden bench scale
@@ -40,12 +41,11 @@ test-cluster: ## Build the control plane of the tests: minutes the first time, t
 
 test-tools: ## Install what some tests compare with: oslo.config, SQLAlchemy, shellcheck.
 	apt-get update
-	apt-get install -y --no-install-recommends python3-oslo.config python3-sqlalchemy shellcheck
+	apt-get install -y --no-install-recommends python3-oslo.config python3-oslo.messaging python3-sqlalchemy shellcheck
 
 golden: ## Rewrite what the tests compare with and the pages made from code; read the diff.
 	go test ./render/nova -run 'Fixtures|UpgradePage' -update
 	go test ./cmd/nova-operator -update
-	go test ./api/v1alpha1 -run ReasonsPage -update
 
 bench: test-cluster ## Measure the applier beside others, and the decision.
 	go test ./apply -run '^$$' -bench . -benchmem -timeout 20m

@@ -37,9 +37,9 @@ const (
 	// ReasonConfigError surfaces when a configuration cannot be rendered or written.
 	ReasonConfigError = "ConfigError"
 
-	// ReasonApplyError surfaces on the condition of a step when the API server refused one
-	// of its objects, or another owner holds its name; the message names object and
-	// remedy.
+	// ReasonApplyError surfaces on the condition of a step when one of its objects cannot
+	// be made: the API server refused it, another owner holds its name, or the spec asks
+	// for what must not exist. The message names object and remedy.
 	ReasonApplyError = "ApplyError"
 
 	// ReasonVPAReady is True on VPAReady: an autoscaler exists per opted-in workload.

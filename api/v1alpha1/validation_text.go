@@ -53,7 +53,9 @@ func validateEndpoints(nova *Nova, spec *field.Path) field.ErrorList {
 		{"cinder", endpoints.Cinder.Override},
 		{"barbican", endpoints.Barbican.Override},
 	} {
-		errs = append(errs, validateURL(path.Child(service.name, "override"), service.override)...)
+		// Nova fills the project into the template of the volume service.
+		override := strings.NewReplacer("%(project_id)s", "p", "%(tenant_id)s", "p").Replace(service.override)
+		errs = append(errs, validateURL(path.Child(service.name, "override"), override)...)
 	}
 	return errs
 }

@@ -96,11 +96,9 @@ func (p *pass) fail(reason string, err error) {
 	p.stop(reason)
 }
 
-// refuse ends the pass with an error that no reason of the condition covers.
-func (p *pass) refuse(err error) {
-	p.out.Err = errors.Join(p.out.Err, &render.ReasonError{Condition: p.step.condition, Err: err})
-	p.stop("error")
-}
+// refuse ends the pass with an error that no reason of the condition covers: an object
+// of the step can't be made, and a condition that kept its old True would hide it.
+func (p *pass) refuse(err error) { p.fail(v1alpha1.ReasonApplyError, err) }
 
 // stop closes the gate for everything behind the running step. Members of the
 // concurrent group never close it.
