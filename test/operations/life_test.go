@@ -1,0 +1,276 @@
+package operations_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/test/cluster"
+)
+
+// everything turns on what makes children of every kind; nothing turns it off again.
+const (
+	everything = `{"spec": {
+	"autoscaling": {"minReplicas": 1, "maxReplicas": 3, "targetCPUUtilization": 70},
+	"networkPolicy": {"ingress": [{"namespaceSelector": {}}]},
+	"gateway": {"parentRef": {"name": "public"}, "hostname": "compute.example.com"},
+	"messaging": {"tls": {"caBundleSecretRef": {"name": "bus-ca"}}},
+	"remoteCompute": {"keystoneEndpoint": "https://identity.example.com/v3", "transportURLSecretRef": {"name": "nova-outer"}},
+	"conductor": {"deployment": {"verticalAutoscaling": {"updateMode": "Off"}}}
+}}`
+	nothing = `{"spec": {
+	"autoscaling": null, "networkPolicy": null, "gateway": null, "remoteCompute": null,
+	"conductor": {"deployment": {"verticalAutoscaling": null}}, "consoleProxy": {"enabled": false}
+}}`
+)
+
+// liveOn makes the operator do everything it may: wait for a credential, install,
+// upgrade, archive, take every feature on and off, correct drift, fight over a field.
+func (w *world) liveOn() {
+	w.t.Helper()
+	external := w.object("external-secrets.io/v1", "ExternalSecret", "nova-api-db")
+	external.Object["spec"] = map[string]any{}
+	store := w.object("external-secrets.io/v1", "SecretStore", "store")
+	store.Object["spec"] = map[string]any{}
+	apply(w.t, w.cluster, []*unstructured.Unstructured{external, store})
+	n := w.nova()
+	n.Spec.OpenStackRelease, n.Spec.Image.Tag = "2025.2", "2025.2"
+	w.create(n)
+	w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonWaitingForDBCredentials)
+	w.inputs()
+	w.awaitReady()
+	w.patch(`{"spec": {"openStackRelease": "2026.1", "image": {"tag": "2026.1"}}}`)
+	cluster.Eventually(w.t, "the upgrade", func(ctx context.Context) (bool, error) {
+		n, err := w.live(ctx)
+		return err == nil && n.Status.InstalledRelease == "2026.1", err
+	})
+	w.awaitReady()
+
+	w.patch(everything)
+	w.awaitReady()
+	optional := []string{
+		"HorizontalPodAutoscaler/nova", "VerticalPodAutoscaler/nova-conductor", "NetworkPolicy/nova", "HTTPRoute/nova",
+		"Secret/nova-remote-compute-config",
+	}
+	for _, name := range optional {
+		w.awaitChild(name, true)
+	}
+	w.archive("run-1", false)
+	w.archive("run-2", true)
+	w.awaitReason(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveJobFailed)
+	w.archive("run-3", false)
+	w.awaitReady()
+
+	w.drift()
+	w.patch(nothing)
+	w.awaitReady()
+	for _, name := range append(optional, "Deployment/nova-novncproxy", "Service/nova-novncproxy") {
+		w.awaitChild(name, false)
+	}
+	// More generations of the configuration than are kept.
+	for region := range 6 {
+		w.patch(fmt.Sprintf(`{"spec": {"region": "r%d"}}`, region))
+		w.awaitReady()
+	}
+	w.failedSync()
+}
+
+// patch is `kubectl patch --type merge` on the Nova.
+func (w *world) patch(text string) {
+	w.t.Helper()
+	n := &v1alpha1.Nova{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "nova"}}
+	if err := w.client.Patch(w.t.Context(), n, client.RawPatch(types.MergePatchType, []byte(text)), client.FieldOwner("kubectl-patch")); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// archive is `kubectl create job --from=cronjob/nova-db-archive`.
+func (w *world) archive(name string, fail bool) {
+	w.t.Helper()
+	cron := &batchv1.CronJob{}
+	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "nova-db-archive"}, cron); err != nil {
+		w.t.Fatal(err)
+	}
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: name, Labels: cron.Spec.JobTemplate.Labels,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(cron, batchv1.SchemeGroupVersion.WithKind("CronJob"))},
+		},
+		Spec: cron.Spec.JobTemplate.Spec,
+	}
+	if fail {
+		job.Spec.BackoffLimit = new(int32(0))
+		job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+		metav1.SetMetaDataLabel(&job.Spec.Template.ObjectMeta, "devcluster.c5c3.io/fail", "true")
+	}
+	if err := w.client.Create(w.t.Context(), job); err != nil {
+		w.t.Fatal(err)
+	}
+	// The next run is newer only in another second.
+	cluster.Eventually(w.t, name+" to end", func(ctx context.Context) (bool, error) {
+		if err := w.client.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
+			return false, err
+		}
+		n, err := w.live(ctx)
+		return err == nil && n.Annotations[v1alpha1.AnnotationLastJobUID(v1alpha1.JobSubjectDBArchive)] == string(job.UID), err
+	})
+}
+
+// drift deletes a child twice and has another manager claim a field.
+func (w *world) drift() {
+	w.t.Helper()
+	for range 2 {
+		for _, s := range w.list(rendernova.KindService) {
+			if s.GetName() == "nova-metadata" {
+				if err := w.client.Delete(w.t.Context(), &s); err != nil {
+					w.t.Fatal(err)
+				}
+			}
+		}
+		w.awaitEvent(v1alpha1.EventDriftCorrected, "nova-metadata")
+		w.awaitChild("Service/nova-metadata", true)
+	}
+	claim := w.object("apps/v1", "Deployment", "nova-scheduler")
+	claim.Object["spec"] = map[string]any{"replicas": int64(7)}
+	if err := w.client.Apply(w.t.Context(), client.ApplyConfigurationFromUnstructured(claim), client.FieldOwner("argocd-controller"), client.ForceOwnership); err != nil {
+		w.t.Fatal(err)
+	}
+	w.awaitEvent(v1alpha1.EventFieldConflict, "argocd-controller")
+}
+
+// failedSync changes to an image whose db-sync fails, and back.
+func (w *world) failedSync() {
+	w.t.Helper()
+	const tag = "2026.1-fail-db-sync"
+	w.patch(`{"spec": {"image": {"tag": "` + tag + `"}}}`)
+	// The Job would try again for minutes.
+	cluster.Eventually(w.t, "the failing Job", func(ctx context.Context) (bool, error) {
+		job := &batchv1.Job{}
+		if err := w.client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "nova-db-sync"}, job); err != nil {
+			return false, err
+		}
+		if !strings.HasSuffix(job.Spec.Template.Spec.Containers[0].Image, tag) {
+			return false, nil
+		}
+		return true, w.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(`{"spec": {"backoffLimit": 0}}`)))
+	})
+	w.awaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDBSyncFailed)
+	w.patch(`{"spec": {"image": {"tag": "2026.1"}}}`)
+	w.awaitReady()
+}
+
+// mustNotLeak looks for a marked credential where none belongs.
+func mustNotLeak(t *testing.T, where, text string) {
+	t.Helper()
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.Contains(line, mark) {
+			t.Errorf("%s has a credential: %s", where, line)
+		}
+	}
+}
+
+// A whole life under the roles of the namespaced installation, and what it leaves:
+// requests, metrics, log, events.
+func TestLife(t *testing.T) {
+	c := cluster.Shared(t)
+	i := install(t, c, namespaced(t, c))
+	w := newWorld(t, c, own)
+	o := i.start(t, c, w.played.Network, "--zap-log-level=debug")
+	o.awaitReady(t)
+	i.awaitLeader(t, c, "")
+	stop := o.follow(t, own)
+	w.liveOn()
+	alive := o.scrape(t)
+	mustNotLeak(t, "an object", w.everyObject())
+	w.remove()
+	scrapes := stop()
+	gone := o.scrape(t)
+
+	t.Run("nothing is forbidden, asked for elsewhere, or allowed for nothing", func(t *testing.T) {
+		o.api.mustAllow(t)
+		for a, namespaces := range o.api.used() {
+			if !slices.Equal(namespaces, []string{own}) {
+				t.Errorf("%s in %v", a, namespaces)
+			}
+		}
+		i.mustUse(t, o.api.used(), namespacedOnly, func(access) bool { return true })
+	})
+	t.Run("the series of the Nova live as long as it does", func(t *testing.T) {
+		for _, want := range []string{
+			`nova_operator_db_sync_total{namespace="openstack",nova="nova",result="failed"} 1`,
+			`nova_operator_db_archive_total{namespace="openstack",nova="nova",result="failed"} 1`,
+			`nova_operator_db_archive_total{namespace="openstack",nova="nova",result="succeeded"} 2`,
+			`nova_operator_db_archive_duration_seconds_count{namespace="openstack",nova="nova"} 3`,
+			`nova_operator_condition{condition_type="Ready",namespace="openstack",nova="nova",reason="AllReady"} 1`,
+			`nova_operator_condition{condition_type="ConsoleProxyReady",namespace="openstack",nova="nova",reason="ConsoleProxyDisabled"} 1`,
+			`nova_operator_reconcile_errors_total{condition_type="SecretsReady",sub_reconciler="Config"} 0`,
+			`nova_operator_reconcile_duration_seconds_bucket{sub_reconciler="Database",le="0.01"}`,
+		} {
+			if !strings.Contains(alive, want) {
+				t.Errorf("missing: %s", want)
+			}
+		}
+		if got := strings.Count(alive, `nova_operator_condition{`); got != len(v1alpha1.NovaConditions())+2 { // Ready, ExtraConfigHealthy
+			t.Errorf("%d series of conditions", got)
+		}
+		for line := range strings.SplitSeq(gone, "\n") {
+			if strings.Contains(line, `nova="nova"`) {
+				t.Errorf("left behind: %s", line)
+			}
+		}
+	})
+	t.Run("every query of the dashboard has an answer", func(t *testing.T) { mustAnswer(t, scrapes) })
+	t.Run("every alert selects series that exist", func(t *testing.T) { mustSelect(t, scrapes) })
+	t.Run("no credential is in log, metrics and events", func(t *testing.T) {
+		o.mustLog(t)
+		mustNotLeak(t, "the metrics", alive)
+		for _, e := range w.events() {
+			mustNotLeak(t, "an event", e.Message)
+		}
+	})
+}
+
+// everyObject is all the namespace holds but Secrets, as JSON lines.
+func (w *world) everyObject() string {
+	w.t.Helper()
+	disco, err := discovery.NewDiscoveryClientForConfig(w.cluster.Config)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	lists, err := disco.ServerPreferredNamespacedResources()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, l := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list"}}, lists) {
+		for _, r := range l.APIResources {
+			if r.Kind == "Secret" {
+				continue
+			}
+			for _, u := range w.list(schema.FromAPIVersionAndKind(l.GroupVersion, r.Kind)) {
+				raw, err := u.MarshalJSON()
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				text.Write(raw)
+			}
+		}
+	}
+	if !strings.Contains(text.String(), `"kind":"Nova"`) || !strings.Contains(text.String(), `"kind":"Pod"`) {
+		w.t.Fatal("looked at no Nova and no Pod")
+	}
+	return text.String()
+}

@@ -1,0 +1,42 @@
+// Package operations_test installs the operator from kustomize/ on a real control plane
+// and runs its binary as an installation does: with the arguments of the rendered
+// Deployment, a token of the rendered ServiceAccount and nothing but the rendered roles.
+package operations_test
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/c5c3/nova-operator/test/cluster"
+	"github.com/c5c3/nova-operator/test/process"
+)
+
+// root is the repository, as seen from a test.
+const root = "../.."
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	var paths []string
+	for _, folder := range []string{filepath.Join(root, "kustomize", "crd"), "testdata/standins.yaml"} {
+		path, err := filepath.Abs(folder)
+		if err != nil {
+			panic(err)
+		}
+		paths = append(paths, path)
+	}
+	cluster.Main(m, cluster.Options{CRDs: append(paths, cluster.AllCRDs...)})
+}
+
+// binary builds the operator, once.
+var binary = sync.OnceValues(func() (string, error) {
+	path, err := filepath.Abs(root)
+	if err != nil {
+		return "", err
+	}
+	return process.Build(context.Background(), path)
+})
