@@ -98,6 +98,8 @@ func TestValidate_Reads(t *testing.T) {
 	option := v1alpha1.ExtraConfig{"libvirt": {"live_migration_bandwidth": v1alpha1.SingleValue("5")}}
 	nameless := pool(option)
 	nameless.Spec.NovaRef.Name = ""
+	off := apitest.MinimalNova()
+	off.Spec.ConsoleProxy.Enabled, off.Spec.ConsoleProxy.Deployment.PriorityClassName = new(false), new("high")
 	broken := errors.New("the network is down")
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "novas"}, "a", nil)
 	for name, tc := range map[string]struct {
@@ -112,6 +114,7 @@ func TestValidate_Reads(t *testing.T) {
 		"a class that is named everywhere is read once":    {path: validateNova, object: classes("high"), reads: 1},
 		"an empty name is not read":                        {path: validateNova, object: classes("")},
 		"no name is not read":                              {path: validateNova, object: apitest.MinimalNova()},
+		"a console that is off needs no class":             {path: validateNova, object: off, code: 422, message: "consoleProxy.deployment must not be set"},
 		"a class that cannot be read fails the request":    {path: validateNova, object: classes("high"), err: broken, reads: 1, code: 500, message: "read PriorityClass high: the network is down"},
 		"a pool without options reads no Nova":             {path: validateCompute, object: pool(nil), err: broken},
 		"a pool whose options stay reads no Nova":          {path: validateCompute, object: pool(option), old: pool(option), err: broken},
