@@ -3,6 +3,7 @@
 package admission_test
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
 )
 
 // The rules a schema cannot hold, on a resource the schema admits. Every case of every
@@ -118,6 +121,39 @@ spec:
 			compare(t, tc.want, err)
 			if err != nil && strings.Contains(err.Error(), "hunter2") {
 				t.Error("the answer quotes a credential")
+			}
+		})
+	}
+}
+
+// What the fixtures show is what people start from. One shows what the operator does
+// with a resource no webhook has seen.
+func TestHooked_AdmitsTheFixtures(t *testing.T) {
+	h := newHooked(t)
+	files, err := filepath.Glob("../../fixtures/*/*/nova*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d fixtures: %v", len(files), err)
+	}
+	client, err := kubernetes.NewForConfig(h.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "openstack-control-plane"}, Value: 5}
+	if _, err := client.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		name := filepath.Base(filepath.Dir(file))
+		t.Run(name, func(t *testing.T) {
+			k := kind{resource: "novas", file: file}
+			object := k.object(t, "")
+			if object.GetKind() == v1alpha1.KindNovaCompute {
+				k = kind{resource: "novacomputes", file: file}
+			}
+			object.SetNamespace(h.namespace)
+			_, err := h.client(k).Create(t.Context(), object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+			if (err != nil) != (name == "last-good") {
+				t.Error(err)
 			}
 		})
 	}
