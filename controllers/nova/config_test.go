@@ -158,24 +158,41 @@ func TestConfig_TextThatBreaksOutOfItsLineLater(t *testing.T) {
 	for _, name := range roles {
 		before[name] = w.deployment(name).Generation
 	}
-	synced := w.dbSync()
-	w.edit(func(n *v1alpha1.Nova) { extra(n, "workarounds", "example", "one\r") })
-	w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
-	w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
-	w.awaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy) // the pass went on to its end
-	w.pass()
-	for _, name := range roles {
-		if w.deployment(name).Generation != before[name] || w.mounted(name) != good {
-			t.Errorf("%s was touched", name)
+	synced, contract := w.dbSync(), w.data("nova-compute-config")
+	for what, spoil := range map[string]func(*v1alpha1.Nova){
+		"an option": func(n *v1alpha1.Nova) { extra(n, "workarounds", "example", "one\r") },
+		"the spec":  func(n *v1alpha1.Nova) { n.Spec.Region = "One\n[DEFAULT]\ndebug = true" },
+	} {
+		w.edit(func(n *v1alpha1.Nova) {
+			n.Spec.ExtraConfig, n.Spec.Region = nil, ""
+			spoil(n)
+		})
+		w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
+		w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
+		w.awaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy) // the pass went on to its end
+		if what == "the spec" {
+			w.awaitReason(v1alpha1.ConditionComputeConfigReady, v1alpha1.ReasonComputeConfigError)
+		}
+		w.pass()
+		for _, name := range roles {
+			if w.deployment(name).Generation != before[name] || w.mounted(name) != good {
+				t.Errorf("%s was touched over %s", name, what)
+			}
+		}
+		if w.dbSync() != synced {
+			t.Errorf("db-sync ran again over %s", what)
+		}
+		if diff := cmp.Diff([]string{good}, w.configs()); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(contract, w.data("nova-compute-config")); diff != "" {
+			t.Error(diff)
 		}
 	}
-	if w.dbSync() != synced {
-		t.Error("db-sync ran again")
-	}
-	if diff := cmp.Diff([]string{good}, w.configs()); diff != "" {
-		t.Error(diff)
-	}
-	w.edit(func(n *v1alpha1.Nova) { extra(n, "DEFAULT", "cpu_allocation_ratio", "4.0") })
+	w.edit(func(n *v1alpha1.Nova) {
+		n.Spec.Region = ""
+		extra(n, "DEFAULT", "cpu_allocation_ratio", "4.0")
+	})
 	w.awaitReady()
 	if w.mounted("nova") == good {
 		t.Error("the repaired configuration is not mounted")
@@ -187,7 +204,7 @@ func TestConfig_AnOverriddenOptionIsToldOnceAndHonoured(t *testing.T) {
 	// The first write of the status after the edit is lost, and the pass repeated.
 	w := newWorld(t)
 	w.inputs()
-	w.run(w.losing(1, "PATCH", "/novas/nova/status", "OwnedKeysOverridden"))
+	w.run(w.losing(1, "PATCH", "/novas/nova/status", `"reason":"OwnedKeysOverridden"`))
 	w.create(w.nova())
 	w.awaitReady()
 	w.edit(func(n *v1alpha1.Nova) { extra(n, "DEFAULT", "debug", "true") })

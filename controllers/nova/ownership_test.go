@@ -104,8 +104,8 @@ func TestOwnership_StartsNothingOnAForeignSecret(t *testing.T) {
 	}
 	// Nothing that would read it may start.
 	w.pass()
-	if got := w.deployments(); got != nil {
-		t.Errorf("%v run on a Secret that is not ours", got)
+	if got := append(w.provisioned(), w.deployments()...); got != nil {
+		t.Errorf("%v rest on a Secret that is not ours", got)
 	}
 	w.remove(rendernova.KindSecret, "nova-transport-url")
 	w.awaitReady()
