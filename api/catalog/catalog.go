@@ -21,6 +21,8 @@ type Value struct {
 	Values []string
 	// List tells a list of one item from a single value.
 	List bool
+	// Unreadable is a value that has no line in an INI file, such as an object.
+	Unreadable bool
 }
 
 // catalogs holds one catalog per row of releases.

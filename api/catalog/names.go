@@ -78,6 +78,9 @@ const (
 
 // valueProblem returns what is wrong with the characters of a value, or "".
 func valueProblem(value Value) string {
+	if value.Unreadable {
+		return "must be a string, a boolean, a number or a list of these"
+	}
 	for _, item := range value.Values {
 		if strings.ContainsAny(item, "\n\r") {
 			return lineBreakMessage

@@ -30,6 +30,10 @@ type ConfigValue struct {
 	Values []string
 	// List tells a list of one item from a single value.
 	List bool
+	// Unreadable is the JSON of a value that has no line in an INI file. It is kept
+	// instead of refused: one such resource, let in without admission, would otherwise
+	// keep the operator from reading any other.
+	Unreadable string
 }
 
 // Catalog is the form package catalog checks. The values are shared, not copied.
@@ -41,7 +45,7 @@ func (e ExtraConfig) Catalog() map[string]map[string]catalog.Value {
 	for section, options := range e {
 		out[section] = make(map[string]catalog.Value, len(options))
 		for key, value := range options {
-			out[section][key] = catalog.Value(value)
+			out[section][key] = catalog.Value{Values: value.Values, List: value.List, Unreadable: value.Unreadable != ""}
 		}
 	}
 	return out
@@ -59,6 +63,9 @@ func ListValue(values ...string) ConfigValue {
 
 // MarshalJSON writes a string, or an array of strings for a list.
 func (v ConfigValue) MarshalJSON() ([]byte, error) {
+	if v.Unreadable != "" {
+		return []byte(v.Unreadable), nil
+	}
 	if v.List {
 		if v.Values == nil {
 			return []byte("[]"), nil
@@ -74,32 +81,82 @@ func (v ConfigValue) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v.Values[0])
 }
 
-// UnmarshalJSON reads a string, a boolean, a number, or an array of these. It refuses
-// null and objects, because neither has a line in an INI file.
+// UnmarshalJSON reads what ParseConfigValue reads, and keeps anything else as
+// Unreadable.
 func (v *ConfigValue) UnmarshalJSON(data []byte) error {
+	parsed, err := ParseConfigValue(data)
+	if err != nil {
+		parsed = ConfigValue{Unreadable: string(data)}
+	}
+	*v = parsed
+	return nil
+}
+
+// wholeSection is the option under which a section that holds no options is kept.
+const wholeSection = ""
+
+// UnmarshalJSON reads sections of options. A section that holds no options is kept as
+// an Unreadable value under an empty option name.
+func (e *ExtraConfig) UnmarshalJSON(data []byte) error {
+	var sections map[string]json.RawMessage
+	if err := json.Unmarshal(data, &sections); err != nil {
+		return err
+	}
+	if sections == nil {
+		*e = nil
+		return nil
+	}
+	out := make(ExtraConfig, len(sections))
+	for name, raw := range sections {
+		var options map[string]ConfigValue
+		if err := json.Unmarshal(raw, &options); err != nil {
+			options = map[string]ConfigValue{wholeSection: {Unreadable: string(raw)}}
+		}
+		out[name] = options
+	}
+	*e = out
+	return nil
+}
+
+// MarshalJSON writes what was read, unreadable parts included.
+func (e ExtraConfig) MarshalJSON() ([]byte, error) {
+	if e == nil {
+		return []byte("null"), nil
+	}
+	out := make(map[string]any, len(e))
+	for name, options := range e {
+		out[name] = options
+		if whole, ok := options[wholeSection]; ok && len(options) == 1 && whole.Unreadable != "" {
+			out[name] = json.RawMessage(whole.Unreadable)
+		}
+	}
+	return json.Marshal(out)
+}
+
+// ParseConfigValue reads a string, a boolean, a number, or an array of these. It refuses
+// null and objects, because neither has a line in an INI file. The error quotes no value.
+func ParseConfigValue(data []byte) (ConfigValue, error) {
 	data = bytes.TrimSpace(data)
 	if len(data) > 0 && data[0] == '[' {
 		var items []json.RawMessage
 		if err := json.Unmarshal(data, &items); err != nil {
-			return err
+			return ConfigValue{}, err
 		}
 		values := make([]string, 0, len(items))
 		for i, item := range items {
 			text, err := scalar(item)
 			if err != nil {
-				return fmt.Errorf("item %d: %w", i, err)
+				return ConfigValue{}, fmt.Errorf("item %d: %w", i, err)
 			}
 			values = append(values, text)
 		}
-		*v = ConfigValue{Values: values, List: true}
-		return nil
+		return ListValue(values...), nil
 	}
 	text, err := scalar(data)
 	if err != nil {
-		return err
+		return ConfigValue{}, err
 	}
-	*v = SingleValue(text)
-	return nil
+	return SingleValue(text), nil
 }
 
 // TakeUnreadable removes from a decoded resource the options of spec.extraConfig that
@@ -131,7 +188,7 @@ func unreadable(options map[string]any, section *field.Path) field.ErrorList {
 	for _, option := range slices.Sorted(maps.Keys(options)) {
 		raw, err := json.Marshal(options[option])
 		if err == nil {
-			err = new(ConfigValue).UnmarshalJSON(raw)
+			_, err = ParseConfigValue(raw)
 		}
 		if err != nil {
 			errs = append(errs, field.Invalid(section.Key(option), field.OmitValueType{}, err.Error()))

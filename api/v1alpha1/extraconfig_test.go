@@ -4,6 +4,7 @@ package v1alpha1
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,9 +70,8 @@ func TestConfigValue_RefusesWhatHasNoLine(t *testing.T) {
 		"a number out of range": `1e999`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			var extra ExtraConfig
-			if err := json.Unmarshal([]byte(`{"a": {"b": `+text+`}}`), &extra); err == nil {
-				t.Errorf("read %v", extra)
+			if value, err := ParseConfigValue([]byte(text)); err == nil {
+				t.Errorf("read %v", value)
 			}
 		})
 	}
@@ -183,5 +183,29 @@ func TestTakeUnreadable_LeavesWhatDecodes(t *testing.T) {
 				t.Error(errs)
 			}
 		})
+	}
+}
+
+// A value or a section that has no line must neither keep the resource from decoding
+// nor be lost: the cache of the operator reads every Nova with one decoder.
+func TestExtraConfig_KeepsWhatItCannotRead(t *testing.T) {
+	const document = `{"DEFAULT":{"debug":{"a":"b"},"host":"h"},"api":null,"pci":{"alias":[null]},"vnc":5}`
+	var extra ExtraConfig
+	if err := json.Unmarshal([]byte(document), &extra); err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(extra)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(document, string(got)); diff != "" {
+		t.Error(diff)
+	}
+	bad := map[string]bool{}
+	for _, f := range catalog.CheckKeys(catalog.NovaKeys, extra.Catalog()).Errors {
+		bad[f.Section+"/"+f.Key] = true
+	}
+	if want := map[string]bool{"DEFAULT/debug": true, "api/": true, "pci/alias": true, "vnc/": true}; !maps.Equal(want, bad) {
+		t.Errorf("findings on %v, want %v", bad, want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
@@ -227,4 +228,25 @@ func TestConfig_AnOverriddenOptionIsToldOnceAndHonoured(t *testing.T) {
 	}
 	w.edit(func(n *v1alpha1.Nova) { n.Spec.ExtraConfig = nil })
 	w.awaitSays(v1alpha1.ConditionExtraConfigHealthy, v1alpha1.ReasonNoOwnedKeysOverridden, "spec.extraConfig overrides no operator-owned keys")
+}
+
+// A value that no decoder of the operator reads, let in without admission, concerns
+// the Nova that has it and no other.
+func TestConfig_AnUnreadableValueConcernsItsNovaAlone(t *testing.T) {
+	t.Parallel()
+	w := ready(t)
+	u := w.get(v1alpha1.GroupVersion.WithKind(v1alpha1.KindNova), "nova")
+	extra := map[string]any{"DEFAULT": map[string]any{"debug": map[string]any{"a": "b"}}, "vnc": int64(5)}
+	if err := unstructured.SetNestedMap(u.Object, extra, "spec", "extraConfig"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.client.Update(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+	c := w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
+	if !strings.Contains(c.Message, "spec.extraConfig[DEFAULT][debug]") {
+		t.Errorf("message %q", c.Message)
+	}
+	w.edit(func(n *v1alpha1.Nova) { n.Spec.ExtraConfig = nil })
+	w.awaitReady()
 }

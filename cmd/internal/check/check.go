@@ -175,7 +175,7 @@ func dropExtraConfig(u *unstructured.Unstructured) []string {
 		for _, option := range slices.Sorted(maps.Keys(options)) {
 			raw, err := json.Marshal(options[option])
 			if err == nil {
-				err = new(v1alpha1.ConfigValue).UnmarshalJSON(raw)
+				_, err = v1alpha1.ParseConfigValue(raw)
 			}
 			if err != nil {
 				problems = append(problems, fmt.Sprintf("spec.extraConfig[%s][%s]: %v", section, option, err))
