@@ -122,25 +122,23 @@ func (w *world) live(ctx context.Context) (*v1alpha1.Nova, error) {
 // awaitReason waits until a condition has a reason for the generation of now.
 func (w *world) awaitReason(condition, reason string) {
 	w.t.Helper()
+	last := "nothing"
 	cluster.Eventually(w.t, fmt.Sprintf("%s to say %s", condition, reason), func(ctx context.Context) (bool, error) {
 		n, err := w.live(ctx)
 		if err != nil {
-			return false, err
+			return false, fmt.Errorf("%w; before: %s", err, last)
 		}
 		c := meta.FindStatusCondition(n.Status.Conditions, condition)
-		switch {
-		case c == nil:
-			return false, errors.New("no condition yet")
-		case c.Reason == reason && c.ObservedGeneration == n.Generation:
+		if c != nil && c.Reason == reason && c.ObservedGeneration == n.Generation {
 			return true, nil
 		}
-		var all []string
+		last = fmt.Sprintf("generation %d", n.Generation)
 		for _, c := range n.Status.Conditions {
-			if c.Status != metav1.ConditionTrue {
-				all = append(all, c.Type+" "+c.Reason+": "+c.Message)
+			if c.Status != metav1.ConditionTrue || c.Type == condition {
+				last += fmt.Sprintf("; %s of %d is %s: %s", c.Type, c.ObservedGeneration, c.Reason, c.Message)
 			}
 		}
-		return false, errors.New(strings.Join(all, "; "))
+		return false, errors.New(last)
 	})
 }
 
