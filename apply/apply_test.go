@@ -137,6 +137,29 @@ func TestApply_DriftIsPutRightAndReported(t *testing.T) {
 	e.wantCalls("")
 }
 
+// A field the policy yields goes to whoever claims it, while the rest of the object is
+// put right: an autoscaler may act between the observation and the apply.
+func TestApply_YieldsAFieldToAnotherManager(t *testing.T) {
+	e := newEnv(t)
+	policy := render.Policy{Yields: "spec.replicas"}
+	set := desired(e.obj(render.StageWorkloads, policy, deploymentDoc))
+	key := set.Desired[0].Key()
+	e.must(set)
+	e.patch(key, "kube-controller-manager", types.MergePatchType, `{spec: {replicas: 4}}`)
+	e.calls.take()
+	changed := set.Desired[0].DeepCopy()
+	changed.Content.SetAnnotations(map[string]string{"changed": "yes"})
+	r := e.must(desired(changed))
+	e.wantCalls("PATCH,PATCH")
+	live := r.Live(key)
+	if got, _, _ := unstructured.NestedInt64(live.Object, "spec", "replicas"); got != 4 {
+		t.Errorf("%d replicas, want the other manager's 4", got)
+	}
+	if live.GetAnnotations()["changed"] != "yes" || len(r.Conflicts) != 0 {
+		t.Errorf("annotations %v, conflicts %+v", live.GetAnnotations(), r.Conflicts)
+	}
+}
+
 func TestApply_DeletedByHandComesBack(t *testing.T) {
 	e := newEnv(t)
 	set := desired(e.obj(render.StageConfig, render.Policy{}, configMapDoc))

@@ -37,7 +37,7 @@ func (r *run) recreate(ctx context.Context, s *step, refusal *Error) error {
 		s.res.Action, s.res.Reason = ActionWait, "deleted, because "+s.res.Reason+"; the next pass creates it"
 		return nil
 	}
-	after, err := r.patch(ctx, s.Key, s.desired, "")
+	after, err := r.patch(ctx, s, "")
 	if err != nil && newError("", s.Key, err).Cause == CauseImmutable || err == nil && after.GetUID() == old.GetUID() {
 		// Finalizers keep the old one; the patch met it.
 		s.res.Action, s.res.Reason, s.res.Live = ActionWait, "its predecessor is being deleted", old

@@ -68,11 +68,11 @@ func (r *run) try(ctx context.Context, s *step) error {
 			return err
 		}
 	}
-	after, err := r.patch(ctx, s.Key, s.desired, guard)
+	after, err := r.patch(ctx, s, guard)
 	if err == nil && before == nil && !r.dry && hasTraces(after) {
 		// The cache had not shown an object that was there: adopted after all.
 		if before, err = r.takeOver(ctx, after); err == nil {
-			after, err = r.patch(ctx, s.Key, s.desired, after.GetUID())
+			after, err = r.patch(ctx, s, after.GetUID())
 		}
 	}
 	if err != nil {
@@ -89,10 +89,19 @@ func (r *run) try(ctx context.Context, s *step) error {
 }
 
 // patch applies a payload and returns the server's answer. The first try does not
-// force, so that a field another manager holds is reported before it is taken.
-func (r *run) patch(ctx context.Context, key render.Key, desired *unstructured.Unstructured, guard types.UID) (*unstructured.Unstructured, error) {
+// force, so that a field another manager holds is reported before it is taken. The
+// one the policy yields is left to that manager.
+func (r *run) patch(ctx context.Context, s *step, guard types.UID) (*unstructured.Unstructured, error) {
+	desired := s.desired
 	after, err := r.send(ctx, desired, guard)
-	found := conflictsOf(key, err)
+	found := conflictsOf(s.Key, err)
+	if kept := slices.DeleteFunc(slices.Clone(found), func(c Conflict) bool { return c.Path == s.policy.Yields }); len(kept) < len(found) {
+		found, desired = kept, desired.DeepCopy()
+		unstructured.RemoveNestedField(desired.Object, strings.Split(s.policy.Yields, ".")...)
+		if len(found) == 0 {
+			return r.send(ctx, desired, guard)
+		}
+	}
 	if len(found) == 0 {
 		return after, err
 	}

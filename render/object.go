@@ -80,6 +80,9 @@ type Policy struct {
 	// ExactData demands that the live `data` holds the desired keys and no other:
 	// keys another manager added are removed.
 	ExactData bool `json:"exactData,omitempty"`
+	// Yields is a field, such as spec.replicas, that is given up to another manager who
+	// claims it: the value was carried on only until somebody does. Empty yields none.
+	Yields string `json:"yields,omitempty"`
 }
 
 // Object is one desired object: the exact apply payload without ownership marks,

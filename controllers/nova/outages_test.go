@@ -17,31 +17,29 @@ import (
 	"github.com/c5c3/nova-operator/test/surroundings"
 )
 
-// definitions are the foreign kinds by group.
+// definitions are those of the foreign kinds the operator reads or writes.
 var (
-	inputGroups    = []string{"external-secrets.io", "rabbitmq.com", "k8s.mariadb.com"}
-	optionalGroups = []string{"gateway.networking.k8s.io", "autoscaling.k8s.io"}
+	inputKinds = []string{
+		"clustersecretstores.external-secrets.io", "secretstores.external-secrets.io", "externalsecrets.external-secrets.io",
+		"rabbitmqclusters.rabbitmq.com",
+		"mariadbs.k8s.mariadb.com", "databases.k8s.mariadb.com", "users.k8s.mariadb.com", "grants.k8s.mariadb.com",
+	}
+	optionalKinds = []string{"httproutes.gateway.networking.k8s.io", "verticalpodautoscalers.autoscaling.k8s.io"}
 )
 
 var kindDefinition = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// undefine removes the definitions of some groups and returns them.
-func (w *world) undefine(groups ...string) []*unstructured.Unstructured {
+// undefine removes definitions and returns them.
+func (w *world) undefine(names ...string) []*unstructured.Unstructured {
 	w.t.Helper()
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(kindDefinition)
-	if err := w.client.List(w.t.Context(), list); err != nil {
-		w.t.Fatal(err)
-	}
 	var removed []*unstructured.Unstructured
-	for i := range list.Items {
-		crd := &list.Items[i]
-		group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
-		for _, g := range groups {
-			if group == g {
-				removed = append(removed, crd)
-			}
+	for _, name := range names {
+		crd := &unstructured.Unstructured{}
+		crd.SetGroupVersionKind(kindDefinition)
+		if err := w.client.Get(w.t.Context(), client.ObjectKey{Name: name}, crd); err != nil {
+			w.t.Fatal(err)
 		}
+		removed = append(removed, crd)
 	}
 	for _, crd := range removed {
 		if err := w.client.Delete(w.t.Context(), crd); err != nil {
@@ -85,7 +83,7 @@ func (w *world) define(crds []*unstructured.Unstructured) {
 // asked for at start: a restart finds them.
 func TestOutages_DefinitionsThatComeLaterAndGo(t *testing.T) {
 	w := newWorldOn(t, cluster.StartFor(t, options()))
-	inputs, optional := w.undefine(inputGroups...), w.undefine(optionalGroups...)
+	inputs, optional := w.undefine(inputKinds...), w.undefine(optionalKinds...)
 	stop := w.run()
 	n := w.nova()
 	n.Spec.Gateway = &v1alpha1.GatewaySpec{ParentRef: v1alpha1.GatewayParentRefSpec{Name: "gw"}, Hostname: "nova.example.com"}
@@ -120,7 +118,7 @@ func TestOutages_DefinitionsThatComeLaterAndGo(t *testing.T) {
 	w.awaitReady()
 
 	// They go while the operator runs: it reports the rest as before and stays up.
-	w.undefine(optionalGroups...)
+	w.undefine(optionalKinds...)
 	w.edit(func(n *v1alpha1.Nova) {
 		n.Spec.Gateway, n.Spec.Scheduler.Deployment.VerticalAutoscaling, n.Spec.Region = nil, nil, "RegionOne"
 	})

@@ -23,6 +23,8 @@ type child struct {
 	build  builder
 	// off says why the child is not wanted, for previews.
 	off string
+	// yields names a field that another manager may take; nil for none.
+	yields func(*v1alpha1.Nova) string
 	// data marks a child that holds data: no change of the spec removes it.
 	data bool
 }
@@ -135,7 +137,7 @@ func init() {
 		{id: "metadata/service", step: stepMetadata, kind: KindService, stage: render.StageNetwork, name: metadata.name, build: service(&metadata)},
 		{id: "console/deployment", step: stepConsoleProxy, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: consoleProxy.name, build: deployment(&consoleProxy), off: offConsole},
 		{id: "console/service", step: stepConsoleProxy, kind: KindService, stage: render.StageNetwork, name: consoleProxy.name, build: service(&consoleProxy), off: offConsole},
-		{id: "api/deployment", step: stepDeployment, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: api.name, build: deployment(&api)},
+		{id: "api/deployment", step: stepDeployment, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: api.name, build: deployment(&api), yields: scaledReplicas},
 		{id: "api/service", step: stepDeployment, kind: KindService, stage: render.StageNetwork, name: api.name, build: service(&api)},
 		{id: "api/budget", step: stepDeployment, kind: KindPDB, stage: render.StageNetwork, name: instanceName, build: disruptionBudget},
 

@@ -82,7 +82,11 @@ func (p *pass) build(c child, key render.Key) {
 	}
 	var object render.Object
 	if err == nil {
-		object, err = render.NewObject(c.stage, c.policy, resource)
+		policy := c.policy
+		if c.yields != nil {
+			policy.Yields = c.yields(p.nova)
+		}
+		object, err = render.NewObject(c.stage, policy, resource)
 	}
 	if err != nil {
 		p.refuse(fmt.Errorf("render %s: %w", c.id, err))

@@ -59,6 +59,15 @@ func (p *pass) replicas(r *role, block *v1alpha1.DeploymentSpec) *int32 {
 	return nil
 }
 
+// scaledReplicas is the field the autoscaler may take at any moment, also between the
+// observation of a count and its apply.
+func scaledReplicas(n *v1alpha1.Nova) string {
+	if n.Spec.Autoscaling == nil {
+		return ""
+	}
+	return "spec.replicas"
+}
+
 func rolloutStrategy(block *v1alpha1.DeploymentSpec) (*appsv1ac.DeploymentStrategyApplyConfiguration, error) {
 	if block.Strategy != nil {
 		return pod.Convert[appsv1ac.DeploymentStrategyApplyConfiguration](block.Strategy)
