@@ -46,6 +46,7 @@ test-tools: ## Install what some tests compare with: oslo.config, SQLAlchemy, sh
 golden: ## Rewrite what the tests compare with and the pages made from code; read the diff.
 	go test ./render/nova -run 'Fixtures|UpgradePage' -update
 	go test ./cmd/nova-operator -update
+	go test ./api/v1alpha1 -run ReasonsPage -update
 
 bench: test-cluster ## Measure the applier beside others, and the decision.
 	go test ./apply -run '^$$' -bench . -benchmem -timeout 20m

@@ -22,4 +22,3 @@ package v1alpha1
 //go:generate go -C ../../tools run ./crdtrim ../kustomize/crd/nova.openstack.c5c3.io_novacomputes.yaml ../kustomize/crd/nova.openstack.c5c3.io_novas.yaml
 //go:generate go -C ../../tools run ./reference ../kustomize/crd/nova.openstack.c5c3.io_novas.yaml ../docs/reference-nova.md
 //go:generate go -C ../../tools run ./reference ../kustomize/crd/nova.openstack.c5c3.io_novacomputes.yaml ../docs/reference-novacompute.md
-//go:generate go test . -run ReasonsPage -update

@@ -22,7 +22,7 @@ func TestReasonsPage_NamesATestForEach(t *testing.T) {
 	const page = "../../docs/reasons.md"
 	used := uses(t, "../../render/nova", "../../controllers/nova")
 	var b strings.Builder
-	b.WriteString("# Reasons and events of a Nova, and the tests that produce them\n\nMade by `make generate`. What to do about a reason stands in [conditions.md](conditions.md).\n\n| Reason or event | Produced by |\n| --- | --- |\n")
+	b.WriteString("# Reasons and events of a Nova, and the tests that produce them\n\nMade by `make golden`. What to do about a reason stands in [conditions.md](conditions.md).\n\n| Reason or event | Produced by |\n| --- | --- |\n")
 	for _, file := range []string{"conditions.go", "nova_conditions.go"} {
 		declared := constants(t, file)
 		for _, name := range slices.Sorted(maps.Keys(declared)) {
