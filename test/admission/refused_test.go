@@ -142,7 +142,9 @@ func TestHooked_AdmitsTheFixtures(t *testing.T) {
 	if _, err := client.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = client.SchedulingV1().PriorityClasses().Delete(t.Context(), class.Name, metav1.DeleteOptions{}) }()
+	defer func() {
+		_ = client.SchedulingV1().PriorityClasses().Delete(t.Context(), class.Name, metav1.DeleteOptions{})
+	}()
 	for _, file := range files {
 		name := filepath.Base(filepath.Dir(file))
 		t.Run(name, func(t *testing.T) {
