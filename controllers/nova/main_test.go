@@ -163,7 +163,7 @@ func newWorldOn(t *testing.T, c *cluster.Cluster) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, namespace: c.Namespace(t), client: cl, config: c.Config}
-	t.Cleanup(w.tellsNoSecret)
+	t.Cleanup(w.endsWell)
 	if w.surroundings, err = surroundings.StartIn(t.Context(), c.Config, w.namespace); err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // finalizer, and nothing is created anywhere.
 func (r *Reconciler) unplaced(ctx context.Context, n *v1alpha1.Nova) (ctrl.Result, error) {
 	result := rendernova.Decide(rendernova.Input{Nova: n, Settings: r.settings})
-	return ctrl.Result{RequeueAfter: pollTarget}, r.record(ctx, n, result)
+	if err := r.record(ctx, n, result); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: pollTarget}, nil
 }
 
 func (r *Reconciler) addFinalizer(ctx context.Context, n *v1alpha1.Nova) (ctrl.Result, error) {
@@ -155,8 +158,10 @@ func (r *Reconciler) pass(ctx context.Context, n *v1alpha1.Nova) (ctrl.Result, e
 	}
 	r.report(ctx, n, &final, report)
 	r.observeSteps(result, time.Since(start))
-	err = errors.Join(final.Err, failed, r.record(ctx, n, final))
-	return ctrl.Result{RequeueAfter: requeue(final, report)}, err
+	if err = errors.Join(final.Err, failed, r.record(ctx, n, final)); err != nil {
+		return ctrl.Result{}, err // the backoff says when to try again
+	}
+	return ctrl.Result{RequeueAfter: requeue(final, report)}, nil
 }
 
 // input gathers what a decision needs, the health of the API last.
