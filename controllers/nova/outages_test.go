@@ -82,6 +82,7 @@ func (w *world) define(crds []*unstructured.Unstructured) {
 // missing, and goes on by itself when the inputs' kinds come. The optional ones are
 // asked for at start: a restart finds them.
 func TestOutages_DefinitionsThatComeLaterAndGo(t *testing.T) {
+	t.Parallel()
 	w := newWorldOn(t, cluster.StartFor(t, options()))
 	inputs, optional := w.undefine(inputKinds...), w.undefine(optionalKinds...)
 	stop := w.run()
