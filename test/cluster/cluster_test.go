@@ -352,7 +352,7 @@ func TestStart_TwoSideBySideLeaveNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Stop() //nolint:errcheck // stopped and checked below unless the test ends early
+		defer c.Stop()
 		clusters = append(clusters, c)
 	}
 	first, second := clientFor(t, clusters[0]), clientFor(t, clusters[1])

@@ -46,7 +46,7 @@ func run(source, target string) error {
 		outputs[filepath.Base(path)] = output
 	}
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
-		if err := os.WriteFile(filepath.Join(target, name), outputs[name], 0o644); err != nil { //nolint:gosec // data of the repository, not a credential
+		if err := os.WriteFile(filepath.Join(target, name), outputs[name], 0o644); err != nil {
 			return err
 		}
 	}
