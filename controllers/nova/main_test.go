@@ -38,8 +38,9 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	// One level deeper client-go writes the bodies of requests.
-	logger := zap.New(zap.WriteTo(logs), zap.Level(zapcore.Level(-7)))
+	// One level deeper the work queue logs items it has not locked; from 8 on client-go
+	// writes the bodies of requests.
+	logger := zap.New(zap.WriteTo(logs), zap.Level(zapcore.Level(-4)))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
 	cluster.Main(m, options())
