@@ -54,7 +54,7 @@ func newManagerCommand() *cobra.Command {
 	f.IntVar(&o.concurrency, "max-concurrent-reconciles", 2, "resources of one kind reconciled at a time; below 1 means 2")
 	f.StringVar(&o.pullPolicy, "default-image-pull-policy", "", "Always, IfNotPresent or Never for images that name none; empty decides by tag or digest")
 	f.BoolVar(&o.zap.Development, "zap-devel", false, "log for a person: console encoding, debug level")
-	f.StringVar(&o.zapLevel, "zap-log-level", "", "debug, info, error or a number; the higher the more")
+	f.StringVar(&o.zapLevel, "zap-log-level", "", "debug, info, error or a number up to 7; the higher the more")
 	f.StringVar(&o.zapEncoder, "zap-encoder", "", "json or console")
 	return cmd
 }
@@ -104,6 +104,10 @@ func (o *managerOptions) run(cmd *cobra.Command) error {
 	return nil
 }
 
+// maxVerbosity is the highest log level: from 8 on client-go logs the bodies of requests,
+// and those of Secrets are credentials.
+const maxVerbosity = 7
+
 // logging installs the logger of every controller.
 func (o *managerOptions) logging(cmd *cobra.Command) error {
 	o.zap.DestWriter = cmd.ErrOrStderr()
@@ -111,8 +115,8 @@ func (o *managerOptions) logging(cmd *cobra.Command) error {
 		var level zapcore.Level
 		if err := level.UnmarshalText([]byte(strings.ToLower(o.zapLevel))); err != nil {
 			var verbosity int8
-			if _, scanErr := fmt.Sscanf(o.zapLevel, "%d", &verbosity); scanErr != nil || verbosity < 0 {
-				return fmt.Errorf("--zap-log-level %q: must be debug, info, error or a number", o.zapLevel)
+			if _, scanErr := fmt.Sscanf(o.zapLevel, "%d", &verbosity); scanErr != nil || verbosity < 0 || verbosity > maxVerbosity {
+				return fmt.Errorf("--zap-log-level %q: must be debug, info, error or a number up to %d", o.zapLevel, maxVerbosity)
 			}
 			level = zapcore.Level(-verbosity)
 		}

@@ -19,6 +19,10 @@ func TestManager_RefusesFlagsThatContradict(t *testing.T) {
 			args: "--default-image-pull-policy=Sometimes",
 			want: "must be Always, IfNotPresent or Never",
 		},
+		"a log of whole requests": {
+			args: "--zap-log-level=8",
+			want: "must be debug, info, error or a number up to 7",
+		},
 		"an unknown encoder": {
 			args: "--zap-encoder=xml",
 			want: "must be json or console",
