@@ -23,7 +23,7 @@ func (w *world) service(name string, owner *corev1.ConfigMap) {
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 8775}}, Selector: map[string]string{"app": "theirs"}},
 	}
 	if owner != nil {
-		s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))}
+		s.OwnerReferences = controlledBy(owner)
 	}
 	if err := w.client.Create(w.t.Context(), s); err != nil {
 		w.t.Fatal(err)
@@ -59,10 +59,7 @@ func TestOwnership_RefusesWhatSomebodyElseControls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.inputs()
-	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs", Namespace: w.namespace}}
-	if err := w.client.Create(t.Context(), owner); err != nil {
-		t.Fatal(err)
-	}
+	owner := w.somebody()
 	w.service("nova-metadata", owner)
 	w.run()
 	w.create(w.nova())
@@ -85,13 +82,10 @@ func TestOwnership_StartsNothingOnAForeignSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.inputs()
-	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs", Namespace: w.namespace}}
-	if err := w.client.Create(t.Context(), owner); err != nil {
-		t.Fatal(err)
-	}
+	owner := w.somebody()
 	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Name: "nova-transport-url", Namespace: w.namespace,
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
+		OwnerReferences: controlledBy(owner),
 	}}
 	if err := w.client.Create(t.Context(), theirs); err != nil {
 		t.Fatal(err)
@@ -115,14 +109,11 @@ func TestOwnership_AForeignJobProvesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.inputs()
-	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs", Namespace: w.namespace}}
-	if err := w.client.Create(t.Context(), owner); err != nil {
-		t.Fatal(err)
-	}
+	owner := w.somebody()
 	theirs := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "nova-db-sync", Namespace: w.namespace,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
+			OwnerReferences: controlledBy(owner),
 		},
 		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "db-sync", Image: "example.com/theirs:1"}},
@@ -144,4 +135,18 @@ func TestOwnership_AForeignJobProvesNothing(t *testing.T) {
 	}
 	w.remove(rendernova.KindJob, "nova-db-sync")
 	w.awaitReady()
+}
+
+// somebody makes an object that can control others.
+func (w *world) somebody() *corev1.ConfigMap {
+	w.t.Helper()
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs", Namespace: w.namespace}}
+	if err := w.client.Create(w.t.Context(), owner); err != nil {
+		w.t.Fatal(err)
+	}
+	return owner
+}
+
+func controlledBy(owner *corev1.ConfigMap) []metav1.OwnerReference {
+	return []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))}
 }

@@ -235,8 +235,9 @@ func (r *Reconciler) finalize(ctx context.Context, n *v1alpha1.Nova) (ctrl.Resul
 	}
 	before := n.DeepCopy()
 	controllerutil.RemoveFinalizer(n, v1alpha1.FinalizerNova)
-	if err := r.writer.Patch(ctx, n, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("remove finalizer: %w", err))
+	// A Nova that is gone already is forgotten all the same.
+	if err := r.writer.Patch(ctx, n, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("remove finalizer: %w", err)
 	}
 	r.applier.Forget(ownerOf(n))
 	r.health.forget(client.ObjectKeyFromObject(n))

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/nova-operator/render/ini/initest"
 )
 
 // stub stands in for nova-manage and nova-status: it keeps the cell map in a file,
@@ -288,7 +290,7 @@ func TestDBArchive_StopsAtItsBudget(t *testing.T) {
 
 func TestScripts_AreClean(t *testing.T) {
 	if _, err := exec.LookPath("shellcheck"); err != nil {
-		t.Skip("shellcheck is not installed; make test-tools installs it")
+		initest.Missing(t, "shellcheck")
 	}
 	out, err := exec.Command("shellcheck", "scripts/db-sync.sh", "scripts/db-expand.sh", "scripts/db-contract.sh", "scripts/db-archive.sh").CombinedOutput()
 	if err != nil {

@@ -1,15 +1,15 @@
 package url
 
 import (
-	"encoding/json"
 	"errors"
 	neturl "net/url"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/c5c3/nova-operator/render/ini/initest"
 )
 
 func TestEncode_LeavesOnlyUnreserved(t *testing.T) {
@@ -170,26 +170,14 @@ func FuzzParseTransport(f *testing.F) {
 
 // SQLAlchemy's parser has the last word where Debian's package is installed.
 func TestDatabase_RealSQLAlchemyReadsTheSameBytes(t *testing.T) {
-	python := "/usr/bin/python3"
-	if err := exec.Command(python, "-c", "import sqlalchemy").Run(); err != nil {
-		t.Skip("python3-sqlalchemy is not installed; make test-tools installs it")
-	}
 	passwords := rapid.SliceOfN(credential, 300, 300).Example(3)
 	var urls []string
 	for _, p := range passwords {
 		urls = append(urls, Database{User: p, Password: p, Host: "h", Port: 3306, Schema: "nova"}.String())
 	}
-	in, _ := json.Marshal(urls)
-	cmd := exec.Command(python, "-c", "import json,sys\nfrom sqlalchemy.engine.url import make_url\nprint(json.dumps([[make_url(u).username, make_url(u).password] for u in json.load(sys.stdin)]))")
-	cmd.Stdin = strings.NewReader(string(in))
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	const script = "import json,sys\nfrom sqlalchemy.engine.url import make_url\nprint(json.dumps([[make_url(u).username, make_url(u).password] for u in json.load(sys.stdin)]))"
 	var got [][2]string
-	if err := json.Unmarshal(out, &got); err != nil {
-		t.Fatal(err)
-	}
+	initest.Python(t, "sqlalchemy", script, nil, urls, &got)
 	for i, p := range passwords {
 		if got[i] != [2]string{p, p} {
 			t.Errorf("%q came back as %q", p, got[i])

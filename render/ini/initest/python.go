@@ -28,7 +28,7 @@ print(json.dumps([conf[name] if group == 'DEFAULT' else conf[group][name] for gr
 `
 
 // Oslo reads options as a nova process does, from the text of a file and from
-// variables (NAME=value). It skips the test where oslo.config is not installed.
+// variables (NAME=value). An oslo.config that is not installed is Missing.
 func Oslo(t testing.TB, file string, env []string, options []Option) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.conf")
@@ -44,12 +44,23 @@ func Oslo(t testing.TB, file string, env []string, options []Option) []string {
 	return got
 }
 
-// Python runs a script that reads JSON on standard input and prints JSON. It skips the
-// test where the module is not installed.
+// Missing skips a test that compares with a tool of `make test-tools` where that is
+// not installed. In CI, which installs it, a missing one fails.
+func Missing(t testing.TB, what string) {
+	t.Helper()
+	const message = "%s is not installed; make test-tools installs it"
+	if os.Getenv("CI") != "" {
+		t.Fatalf(message, what)
+	}
+	t.Skipf(message, what)
+}
+
+// Python runs a script that reads JSON on standard input and prints JSON. A module
+// that is not installed is Missing.
 func Python(t testing.TB, module, script string, env []string, in, out any, args ...string) {
 	t.Helper()
 	if err := exec.Command(python, "-c", "import "+module).Run(); err != nil {
-		t.Skip("python3-" + module + " is not installed; make test-tools installs it")
+		Missing(t, "Python's "+module)
 	}
 	stdin, err := json.Marshal(in)
 	if err != nil {
