@@ -77,8 +77,13 @@ func New(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 		HealthProbeBindAddress: o.ProbeAddress,
 		LeaderElection:         o.LeaderElect && !o.WebhooksOnly,
 		LeaderElectionID:       LeaseName,
-		Cache:                  cache.Options{SyncPeriod: &o.SyncPeriod},
-		Controller:             config.Controller{SkipNameValidation: &o.Reused},
+		// Empty asks the pod for its namespace.
+		LeaderElectionNamespace: o.OwnNamespace,
+		// The process ends with the manager, so the next one need not wait for the lease to
+		// run out.
+		LeaderElectionReleaseOnCancel: true,
+		Cache:                         cache.Options{SyncPeriod: &o.SyncPeriod},
+		Controller:                    config.Controller{SkipNameValidation: &o.Reused},
 	}
 	if o.Namespace != "" {
 		options.Cache.DefaultNamespaces = map[string]cache.Config{o.Namespace: {}}

@@ -199,8 +199,7 @@ func TestInstall_ClusterWide(t *testing.T) {
 	c := cluster.Shared(t)
 	i := install(t, c, root+"/kustomize/overlays/cluster")
 	t.Cleanup(func() { removeWebhooks(t, c) })
-	// Outside a pod a manager cannot know its namespace, where the lease would be.
-	o := i.start(t, c, newWorld(t, c, i.namespace).played.Network, "--leader-elect=false")
+	o := i.start(t, c, newWorld(t, c, i.namespace).played.Network)
 	o.awaitReady(t)
 
 	worlds := []*world{newWorld(t, c, c.Namespace(t)), newWorld(t, c, c.Namespace(t))}

@@ -70,6 +70,25 @@ func TestLeaderElection_TheOtherTakesOverWhatACrashLeft(t *testing.T) {
 	}
 }
 
+func TestLeaderElection_AStopHandsTheLeaseOver(t *testing.T) {
+	c := cluster.Shared(t)
+	i := install(t, c, namespaced(t, c))
+	i.freeLease(t, c)
+	w := newWorld(t, c, own)
+	first := i.start(t, c, w.played.Network)
+	holder := i.awaitLeader(t, c, "")
+	second := i.start(t, c, w.played.Network)
+	second.awaitReady(t)
+	if _, err := first.stop(t, i.grace()); err != nil {
+		t.Errorf("exit: %v", err)
+	}
+	stopped := time.Now()
+	i.awaitLeader(t, c, holder)
+	if took := time.Since(stopped); took > 10*time.Second {
+		t.Errorf("nobody led for %s: the lease ran out", took)
+	}
+}
+
 // slowPatches holds writes of children up.
 func slowPatches(info *request.RequestInfo) time.Duration {
 	if info.Verb == "patch" && info.Resource != "novas" && info.Resource != "events" {
