@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
@@ -131,7 +132,10 @@ func (o *managerOptions) logging(cmd *cobra.Command) error {
 	default:
 		return fmt.Errorf("--zap-encoder %q: must be json or console", o.zapEncoder)
 	}
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.zap)))
+	log := zap.New(zap.UseFlagOptions(&o.zap))
+	ctrl.SetLogger(log)
+	// client-go writes its lines, those of leader election among them, through klog.
+	klog.SetLogger(log)
 	return nil
 }
 

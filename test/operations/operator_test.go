@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -190,9 +189,6 @@ func (o *operator) scrape(t *testing.T) string {
 	return text
 }
 
-// libraryLine is what client-go logs past our logger: the steps of leader election.
-var libraryLine = regexp.MustCompile(`^[IWE]\d{4} .* leaderelection\.go:`)
-
 // lines are the entries of the log; each must be a JSON object.
 func (o *operator) lines(t *testing.T) []map[string]any {
 	t.Helper()
@@ -204,9 +200,6 @@ func (o *operator) lines(t *testing.T) []map[string]any {
 	scanner := bufio.NewScanner(strings.NewReader(string(raw)))
 	scanner.Buffer(nil, 1<<20)
 	for scanner.Scan() {
-		if libraryLine.MatchString(scanner.Text()) {
-			continue
-		}
 		entry := map[string]any{}
 		if err := json.Unmarshal(scanner.Bytes(), &entry); err != nil {
 			t.Errorf("a line of the log is no JSON object: %s", scanner.Text())
