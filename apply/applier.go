@@ -30,7 +30,7 @@ type Options struct {
 	Concurrency int
 	// MemoLimit bounds the memo, in objects; 0 means 65,536 (about 20 MB).
 	MemoLimit int
-	// Now is the clock for schema refreshes; nil means time.Now.
+	// Now is the clock for durations and schema refreshes; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -43,6 +43,7 @@ type Applier struct {
 	schemas     *schemas
 	memo        *memo
 	concurrency int
+	now         func() time.Time
 }
 
 // New returns an Applier for one cluster.
@@ -57,11 +58,11 @@ func New(o Options) *Applier {
 	if a.concurrency <= 0 {
 		a.concurrency = defaultConcurrency
 	}
-	now := o.Now
-	if now == nil {
-		now = time.Now
+	a.now = o.Now
+	if a.now == nil {
+		a.now = time.Now
 	}
-	a.schemas = newSchemas(o.OpenAPI, now)
+	a.schemas = newSchemas(o.OpenAPI, a.now)
 	return a
 }
 

@@ -101,7 +101,10 @@ func (r *run) desired(ctx context.Context, s *step, ok bool) {
 		s.res.Action, s.res.Reason = ActionSkipped, "an earlier wave is not done"
 		return
 	}
-	if err := r.write(ctx, s); err != nil {
+	start := r.now()
+	err := r.write(ctx, s)
+	s.res.Took = r.now().Sub(start)
+	if err != nil {
 		s.fail("apply", err)
 	}
 }
@@ -121,7 +124,10 @@ func (r *run) remove(ctx context.Context, s *step, ok bool) {
 		op = "prune"
 	}
 	r.memo.drop(r.owner, s.Key)
-	if err := r.delete(ctx, s.Key, preconditions{uid: s.Live.GetUID()}); err != nil {
+	start := r.now()
+	err := r.delete(ctx, s.Key, preconditions{uid: s.Live.GetUID()})
+	s.res.Took = r.now().Sub(start)
+	if err != nil {
 		s.fail(op, err)
 		return
 	}

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -81,6 +82,8 @@ type Result struct {
 	// when there was no call; nil if it does not exist. It may be shared with the
 	// cache: read only.
 	Live *unstructured.Unstructured
+	// Took is how long the calls for it took; 0 without one.
+	Took time.Duration
 	Err  error
 }
 

@@ -26,10 +26,10 @@ var jobBuckets = []float64{1, 5, 10, 30, 60, 120, 300, 600}
 
 // The vectors. Durations are in seconds.
 var (
-	// ReconcileDuration is how long a pass spent on one step's objects.
+	// ReconcileDuration is how long a pass waited for the calls of a step.
 	ReconcileDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "nova_operator_reconcile_duration_seconds",
-		Help:    "Time a pass took until a step was decided and its objects were applied.",
+		Help:    "Time a pass waited for the calls of a step it reached: for its objects, or for the API's health.",
 		Buckets: []float64{0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
 	}, []string{"sub_reconciler"})
 	// ReconcileErrors counts passes in which a step failed.

@@ -14,6 +14,9 @@ import (
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
+// healthStep is the step whose condition tells the health of the API.
+const healthStep = "HealthCheck"
+
 // unknownStep is the sub_reconciler of an error no step stands for.
 const unknownStep = "Other"
 
@@ -35,13 +38,27 @@ func conditionOf(step string) string {
 	return metrics.Unknown
 }
 
-// observeSteps records how long a pass took for each step it reached, and the steps
-// that failed.
-func (r *Reconciler) observeSteps(result rendernova.Result, took time.Duration) {
+// observeSteps records how long a pass waited for each step it reached, and the steps
+// whose decision failed.
+func (r *Reconciler) observeSteps(n *v1alpha1.Nova, result rendernova.Result, report apply.Report, asked time.Duration) {
+	times := waited(n, result.Set, report, asked)
 	for _, step := range result.Reached {
-		metrics.ReconcileDuration.WithLabelValues(step).Observe(took.Seconds())
+		metrics.ReconcileDuration.WithLabelValues(step).Observe(times[step].Seconds())
 	}
 	countFailures(failedSteps(result.Reached, result.Err))
+}
+
+// waited adds the calls for the children of each step up; objects of one wave are
+// written at a time. The health check waits for the API. A decision itself takes
+// microseconds.
+func waited(n *v1alpha1.Nova, set render.Set, report apply.Report, asked time.Duration) map[string]time.Duration {
+	times := map[string]time.Duration{healthStep: asked}
+	for _, res := range report.Results {
+		if res.Took > 0 {
+			times[stepOf(n, set, res.Key)] += res.Took
+		}
+	}
+	return times
 }
 
 func countFailures(failed []string) {

@@ -7,8 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
@@ -110,6 +113,22 @@ func TestUnwritten_NamesTheStepOfEveryChild(t *testing.T) {
 	stranger := apply.Report{Results: []apply.Result{{Key: render.Key{Name: "stranger"}, Err: errors.New("no")}}}
 	if got := unwritten(n, result.Set, stranger); !slices.Equal(got, []string{unknownStep}) {
 		t.Errorf("a child of no step failed %v", got)
+	}
+}
+
+func TestWaited_AddsTheCallsOfAStepUp(t *testing.T) {
+	n := &v1alpha1.Nova{ObjectMeta: metav1.ObjectMeta{Name: "nova", Namespace: "openstack"}}
+	key := func(gvk schema.GroupVersionKind, name string) render.Key {
+		return render.Key{GroupVersionKind: gvk, Namespace: "openstack", Name: name}
+	}
+	report := apply.Report{Results: []apply.Result{
+		{Key: key(rendernova.KindDeployment, "nova-metadata"), Took: 2 * time.Second},
+		{Key: key(rendernova.KindService, "nova-metadata"), Took: time.Second},
+		{Key: key(rendernova.KindCronJob, "nova-db-archive")},
+	}}
+	want := map[string]time.Duration{"Metadata": 3 * time.Second, "HealthCheck": time.Minute}
+	if diff := cmp.Diff(want, waited(n, render.Set{}, report, time.Minute)); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -133,11 +133,10 @@ func (r *Reconciler) addFinalizer(ctx context.Context, n *v1alpha1.Nova) (ctrl.R
 // pass observes, decides, applies, and decides once more on what the apply brought
 // about: the status of this pass is about the state after it.
 func (r *Reconciler) pass(ctx context.Context, n *v1alpha1.Nova) (ctrl.Result, error) {
-	in, err := r.input(ctx, n)
+	in, asked, err := r.input(ctx, n)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	start := time.Now()
 	result := rendernova.Decide(in)
 	plan, err := r.applier.Plan(ctx, ownerOf(n), result.Set)
 	if err != nil {
@@ -157,25 +156,28 @@ func (r *Reconciler) pass(ctx context.Context, n *v1alpha1.Nova) (ctrl.Result, e
 		final.Err = result.Err
 	}
 	r.report(ctx, n, &final, report)
-	r.observeSteps(result, time.Since(start))
+	r.observeSteps(n, result, report, asked)
 	if err = errors.Join(final.Err, failed, r.record(ctx, n, final)); err != nil {
 		return ctrl.Result{}, err // the backoff says when to try again
 	}
 	return ctrl.Result{RequeueAfter: requeue(final, report)}, nil
 }
 
-// input gathers what a decision needs, the health of the API last.
-func (r *Reconciler) input(ctx context.Context, n *v1alpha1.Nova) (rendernova.Input, error) {
+// input gathers what a decision needs, the health of the API last, and says how long it
+// asked for that.
+func (r *Reconciler) input(ctx context.Context, n *v1alpha1.Nova) (in rendernova.Input, asked time.Duration, err error) {
 	seen, err := r.observer.observe(ctx, n)
 	if err != nil {
-		return rendernova.Input{}, err
+		return rendernova.Input{}, 0, err
 	}
 	if rendernova.APIAvailable(n, seen) {
+		start := time.Now()
 		if seen.Health, err = r.health.ask(ctx, n); err != nil {
-			return rendernova.Input{}, err
+			return rendernova.Input{}, 0, err
 		}
+		asked = time.Since(start)
 	}
-	return rendernova.Input{Nova: n, Observed: seen, Settings: r.settings}, nil
+	return rendernova.Input{Nova: n, Observed: seen, Settings: r.settings}, asked, nil
 }
 
 // merge folds what the applier wrote into an observation. It reports whether anything

@@ -201,6 +201,7 @@ var wantedSeries = []string{
 	`nova_operator_condition{condition_type="ConsoleProxyReady",namespace="openstack",nova="nova",reason="ConsoleProxyDisabled"} 1`,
 	`nova_operator_reconcile_errors_total{condition_type="SecretsReady",sub_reconciler="Config"} 0`,
 	`nova_operator_reconcile_duration_seconds_bucket{sub_reconciler="Database",le="0.01"}`,
+	"nova_operator_reconcile_duration_seconds_sum{sub_reconciler=\"Secrets\"} 0\n", // it makes nothing
 }
 
 // A whole life under the roles of the namespaced installation, and what it leaves:
@@ -238,6 +239,13 @@ func TestLife(t *testing.T) {
 			}
 		}
 		i.mustUse(t, o.api.used(), namespacedOnly, func(access) bool { return true })
+	})
+	t.Run("a step that wrote has taken its time", func(t *testing.T) {
+		for _, step := range []string{"Database", "Conductor", "HPA", "HealthCheck"} {
+			if strings.Contains(alive, fmt.Sprintf("nova_operator_reconcile_duration_seconds_sum{sub_reconciler=%q} 0\n", step)) {
+				t.Errorf("%s took no time", step)
+			}
+		}
 	})
 	t.Run("a condition has one series", func(t *testing.T) {
 		if got := strings.Count(alive, `nova_operator_condition{`); got != len(v1alpha1.NovaConditions())+2 { // Ready, ExtraConfigHealthy
