@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/controllers/metrics"
@@ -147,12 +145,8 @@ func refusals(err error) []*render.ReasonError {
 	}
 }
 
-// expose publishes the state of a Nova after a pass. One without our finalizer may go
-// unseen, and nobody would drop its series.
+// expose publishes the state of a Nova after a pass.
 func expose(n *v1alpha1.Nova, status v1alpha1.NovaStatus) {
-	if !controllerutil.ContainsFinalizer(n, v1alpha1.FinalizerNova) {
-		return
-	}
 	metrics.Track(n.Namespace, n.Name)
 	metrics.SetConditions(n.Namespace, n.Name, status.Conditions)
 }

@@ -90,6 +90,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	n := &v1alpha1.Nova{}
 	if err := r.reader.Get(ctx, req.NamespacedName, n); err != nil {
 		if apierrors.IsNotFound(err) {
+			// It may have gone without our finalizer.
+			metrics.Forget(req.Namespace, req.Name)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("read Nova %s: %w", req.NamespacedName, err)

@@ -231,6 +231,17 @@ func TestLife(t *testing.T) {
 		return !strings.Contains(o.scrape(t), `nova="nova"`), nil
 	})
 
+	t.Run("a Nova without our finalizer is counted while it is there", func(t *testing.T) {
+		n := w.nova()
+		n.Name, n.Spec.TargetClusterRef = "placed", &v1alpha1.TargetClusterRefSpec{Name: "elsewhere"}
+		w.create(n)
+		series := `nova_operator_condition{condition_type="SecretsReady",namespace="openstack",nova="placed",reason="TargetClusterUnavailable"} 0`
+		cluster.Eventually(t, series, func(context.Context) (bool, error) { return strings.Contains(o.scrape(t), series), nil })
+		if err := w.client.Delete(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		cluster.Eventually(t, "its series to go", func(context.Context) (bool, error) { return !strings.Contains(o.scrape(t), `nova="placed"`), nil })
+	})
 	t.Run("nothing is forbidden, asked for elsewhere, or allowed for nothing", func(t *testing.T) {
 		o.api.mustAllow(t)
 		for a, namespaces := range o.api.used() {
