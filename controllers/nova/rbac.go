@@ -1,7 +1,8 @@
 package nova
 
 // The permissions of the controller, generated into kustomize/rbac. Pods are read
-// past the cache, so they have no watch.
+// past the cache, so they have no watch. Leader election has a Role where the manager
+// runs: kustomize/rbac/leader_election_role.yaml.
 //
 // +kubebuilder:rbac:groups=nova.openstack.c5c3.io,resources=novas,verbs=get;list;watch;update;patch
 // +kubebuilder:rbac:groups=nova.openstack.c5c3.io,resources=novas/status,verbs=get;update;patch
@@ -22,4 +23,3 @@ package nova
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes/status,verbs=get
 // +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get;list;watch
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;list;watch;create;update;patch;delete

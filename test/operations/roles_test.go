@@ -36,7 +36,6 @@ var namespacedOnly = []excuse{
 	{"update", children + " novas.nova.openstack.c5c3.io novas/status.nova.openstack.c5c3.io", contract},
 	{"get", inputs + " novas.nova.openstack.c5c3.io novas/status.nova.openstack.c5c3.io httproutes/status.gateway.networking.k8s.io pods", contract},
 	{"delete", "cronjobs.batch poddisruptionbudgets.policy", contract},
-	{"delete list patch watch", "leases.coordination.k8s.io", contract},
 }
 
 // clusterOnly excuses what the ClusterRole has in addition.
