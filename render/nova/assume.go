@@ -1,7 +1,6 @@
 package nova
 
 import (
-	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,31 +9,24 @@ import (
 	"github.com/c5c3/nova-operator/render"
 )
 
-// maxSettle bounds how often the assumed world answers. Each answer opens at least one
-// more gate, and there are a dozen in a row.
-const maxSettle = 32
-
 // Settle decides about a Nova in a world where everything works: whatever the decision
 // wants comes up, and every gate opens. Secrets of the input are used; those that are
-// missing get placeholders, whose names it returns sorted. It is what an offline
-// preview shows when no observation is given.
+// missing get placeholders, whose names it returns sorted. Its events are those of every
+// pass on the way. It is what an offline preview shows when no observation is given.
 func Settle(in Input) (Result, []string) {
+	in, placeholders := Assume(in)
+	f := Foresee(in)
+	last := f.Last
+	last.Events = f.Events()
+	return last, placeholders
+}
+
+// Assume opens the gates on what the resource refers to, and returns the names of the
+// placeholders that stand in for credentials, as secret/key, sorted.
+func Assume(in Input) (Input, []string) {
 	in.Observed = in.Observed.clone()
 	placeholders := in.assumeInputs()
-	result := Decide(in)
-	for range maxSettle {
-		next := in
-		next.Nova = in.Nova.DeepCopy()
-		next.Nova.Status = result.Status
-		in.assumeOutcome(result)
-		next.Observed = in.Observed
-		settled := Decide(next)
-		if reflect.DeepEqual(settled.Conditions, result.Conditions) && len(settled.Set.Desired) == len(result.Set.Desired) {
-			return settled, placeholders
-		}
-		result = settled
-	}
-	return result, placeholders
+	return in, placeholders
 }
 
 func (o Observed) clone() Observed {
@@ -113,25 +105,65 @@ func keyOr(key, fallback string) string {
 	return key
 }
 
-// assumeOutcome makes everything a decision wants come up.
+// assumeOutcome makes everything a decision wants come up, and what it removes go.
 func (in *Input) assumeOutcome(result Result) {
 	seen := &in.Observed
-	for _, o := range result.Set.Desired {
-		name := o.Content.GetName()
-		switch o.Key().GroupVersionKind {
-		case KindDatabase:
-			seen.Databases[name] = Readiness{Ready: true}
-		case KindUser:
-			seen.Users[name] = Readiness{Ready: true}
-		case KindGrant:
-			seen.Grants[name] = Readiness{Ready: true}
-		case KindHTTPRoute:
-			seen.Routes[name] = Route{Accepted: true}
-		case KindJob:
-			seen.Jobs[name] = Job{Name: name, UID: "assumed", Complete: true, TemplateHash: o.Content.GetAnnotations()[v1alpha1.AnnotationPodSpecHash]}
-		case KindDeployment:
-			seen.Deployments[name] = assumedDeployment(o.Content)
+	for name, job := range seen.Jobs {
+		if !job.terminal() && !job.Deleting {
+			job.Complete = true
+			seen.Jobs[name] = job
 		}
+	}
+	for _, gone := range result.Set.Absent {
+		seen.forget(gone.Key)
+	}
+	for _, o := range result.Set.Desired {
+		seen.assume(o)
+	}
+	if seen.Health == nil {
+		seen.Health = &Health{Code: 200}
+	}
+}
+
+// forget drops an object that was deleted.
+func (o *Observed) forget(key render.Key) {
+	switch key.GroupVersionKind {
+	case KindHTTPRoute:
+		delete(o.Routes, key.Name)
+	case KindJob:
+		delete(o.Jobs, key.Name)
+	case KindDeployment:
+		delete(o.Deployments, key.Name)
+	}
+}
+
+// assume makes one applied object come up.
+func (o *Observed) assume(object render.Object) {
+	name, content := object.Content.GetName(), object.Content
+	switch object.Key().GroupVersionKind {
+	case KindDatabase:
+		o.Databases[name] = Readiness{Ready: true}
+	case KindUser:
+		o.Users[name] = Readiness{Ready: true}
+	case KindGrant:
+		o.Grants[name] = Readiness{Ready: true}
+	case KindHTTPRoute:
+		o.Routes[name] = Route{Accepted: true}
+	case KindConfigMap:
+		if !slices.ContainsFunc(o.ConfigMaps, func(cm ConfigMap) bool { return cm.Name == name }) {
+			o.ConfigMaps = append(slices.Clone(o.ConfigMaps), ConfigMap{Name: name})
+		}
+	case KindJob:
+		if _, live := o.Jobs[name]; !live {
+			_, configMap := templateOf(content)
+			o.Jobs[name] = Job{
+				Name: name, UID: "assumed", Complete: true, TemplateHash: content.GetAnnotations()[v1alpha1.AnnotationPodSpecHash], ConfigMap: configMap,
+			}
+		}
+	case KindCronJob:
+		o.ArchiveConfigMap = configMapOf(content, "spec", "jobTemplate", "spec", "template", "spec", "volumes")
+	case KindDeployment:
+		o.Deployments[name] = assumedDeployment(content)
 	}
 }
 
@@ -149,18 +181,23 @@ func assumedDeployment(u *unstructured.Unstructured) Deployment {
 	}
 }
 
-// templateOf is the image of a Deployment's first container and what its volume
+// templateOf is the image of the first container of a pod template and what its volume
 // `config` mounts.
 func templateOf(u *unstructured.Unstructured) (image, configMap string) {
 	containers, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
 	for _, c := range containers[:min(1, len(containers))] {
 		image, _, _ = unstructured.NestedString(c.(map[string]any), "image")
 	}
-	volumes, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "volumes")
+	return image, configMapOf(u, "spec", "template", "spec", "volumes")
+}
+
+// configMapOf is what volume `config` mounts.
+func configMapOf(u *unstructured.Unstructured, path ...string) (name string) {
+	volumes, _, _ := unstructured.NestedSlice(u.Object, path...)
 	for _, v := range volumes {
 		if volume := v.(map[string]any); volume["name"] == "config" {
-			configMap, _, _ = unstructured.NestedString(volume, "configMap", "name")
+			name, _, _ = unstructured.NestedString(volume, "configMap", "name")
 		}
 	}
-	return image, configMap
+	return name
 }

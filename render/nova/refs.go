@@ -1,7 +1,11 @@
 package nova
 
 import (
+	"errors"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
@@ -73,9 +77,12 @@ func ArchiveLabels(n *v1alpha1.Nova) map[string]string {
 }
 
 // ApplyFailed turns the condition of a child's step False because the child could not
-// be written: a status that kept saying True would hide it.
+// be written: a status that kept saying True would hide it. An error with a method
+// `NeedsPerson() bool` says whether the Nova is stalled by it; any other is tried again.
 func (r *Result) ApplyFailed(n *v1alpha1.Nova, key render.Key, err error) {
 	p := &pass{nova: n, out: *r}
+	var fault interface{ NeedsPerson() bool }
+	stalls := errors.As(err, &fault) && fault.NeedsPerson() && !meta.IsStatusConditionTrue(r.Conditions, v1alpha1.ConditionStalled)
 	for _, c := range children {
 		if c.kind != key.GroupVersionKind || c.name(n) != key.Name && c.id != childConfig {
 			continue
@@ -84,6 +91,9 @@ func (r *Result) ApplyFailed(n *v1alpha1.Nova, key render.Key, err error) {
 			if steps[i].name == c.step {
 				p.step = &steps[i]
 				p.unready(applyReason(c.step), err.Error())
+				if stalls {
+					p.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, applyReason(c.step), err.Error())
+				}
 			}
 		}
 	}

@@ -93,7 +93,7 @@ var provisionCases = map[string]stepCase{
 		want:   synced(),
 	},
 	"no configuration was ever rendered": {
-		change: func(in *Input) { in.Nova.Spec.Region = badRegion },
+		change: func(in *Input) { in.Nova.Spec.Region, in.Observed.ConfigMaps = badRegion, nil },
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForConfig, "Waiting for the rendered config before provisioning the database schema", "compute-config", "remote-compute-config", "db-sync"),
 	},
 }
