@@ -61,7 +61,6 @@ func sourceDir() (string, error) {
 }
 
 // ensureAssets returns the assets and builds them first if the cache lacks them.
-// Of two callers one builds and the other waits.
 func ensureAssets(ctx context.Context) (assets, error) {
 	if dir := os.Getenv(assetsEnv); dir != "" {
 		if a := assets(dir); a.complete() {
@@ -69,11 +68,39 @@ func ensureAssets(ctx context.Context) (assets, error) {
 		}
 		return "", fmt.Errorf("%s=%s lacks kube, kwok or kwok-stages.yaml", assetsEnv, dir)
 	}
+	dir, err := ensure(ctx, "kube", "", func(dir string) bool { return assets(dir).complete() }, buildAssets)
+	return assets(dir), err
+}
+
+// ensureKubelet returns the kubelet's binary and builds it first if the cache lacks it.
+// It is no part of the assets: only clusters with real nodes need it.
+func ensureKubelet(ctx context.Context) (string, error) {
+	complete := func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, "kubelet"))
+		return err == nil
+	}
+	dir, err := ensure(ctx, "kubelet", "-kubelet", complete, func(ctx context.Context, src, dir string) error {
+		say("building the kubelet: 3 minutes on two idle cores the first time, seconds afterwards")
+		stamp, err := versionStamp(ctx, src)
+		if err != nil {
+			return err
+		}
+		return goBuild(ctx, src, filepath.Join(dir, "kubelet"), "./cmd/kubelet", stamp)
+	})
+	return filepath.Join(dir, "kubelet"), err
+}
+
+// ensure returns the folder in the cache that build fills from the sources in
+// cmd/command, under a name that ends in suffix. Of two callers one builds and the
+// other waits.
+func ensure(ctx context.Context, command, suffix string, complete func(dir string) bool,
+	build func(ctx context.Context, src, dir string) error,
+) (string, error) {
 	src, err := sourceDir()
 	if err != nil {
 		return "", err
 	}
-	key, err := cacheKey(ctx, src)
+	key, err := cacheKey(ctx, src, command)
 	if err != nil {
 		return "", err
 	}
@@ -82,32 +109,32 @@ func ensureAssets(ctx context.Context) (assets, error) {
 		return "", fmt.Errorf("find cache folder: %w", err)
 	}
 	cache := filepath.Join(userCache, "nova-operator-devcluster")
-	target := assets(filepath.Join(cache, key))
-	if target.complete() {
+	target := filepath.Join(cache, key+suffix)
+	if complete(target) {
 		return target, nil
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", fmt.Errorf("make cache folder: %w", err)
 	}
-	unlock, err := lock(ctx, string(target)+".lock")
+	unlock, err := lock(ctx, target+".lock")
 	if err != nil {
 		return "", fmt.Errorf("lock %s: %w", target, err)
 	}
 	defer unlock()
-	if target.complete() {
+	if complete(target) {
 		return target, nil
 	}
-	return target, build(ctx, src, target)
+	return target, publish(ctx, src, target, build)
 }
 
 // cacheKey names a build by everything that goes into it: the modules, the
-// sources of kube and the toolchain with its platform.
-func cacheKey(ctx context.Context, src string) (string, error) {
+// sources of the command and the toolchain with its platform.
+func cacheKey(ctx context.Context, src, command string) (string, error) {
 	goEnv, err := goOutput(ctx, src, "env", "GOVERSION", "GOOS", "GOARCH")
 	if err != nil {
 		return "", err
 	}
-	inputs, err := filepath.Glob(filepath.Join(src, "cmd", "kube", "*.go"))
+	inputs, err := filepath.Glob(filepath.Join(src, "cmd", command, "*.go"))
 	if err != nil {
 		return "", fmt.Errorf("list sources: %w", err)
 	}
@@ -125,25 +152,47 @@ func cacheKey(ctx context.Context, src string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// build makes everything in a folder beside target and renames it at the end, so
-// that a folder of that name is always whole.
-func build(ctx context.Context, src string, target assets) error {
+// publish builds in a folder beside target and renames it at the end, so that a
+// folder of that name is always whole.
+func publish(ctx context.Context, src, target string, build func(ctx context.Context, src, dir string) error) error {
 	began := time.Now()
-	work, err := os.MkdirTemp(filepath.Dir(string(target)), "building-*")
+	work, err := os.MkdirTemp(filepath.Dir(target), "building-*")
 	if err != nil {
 		return fmt.Errorf("make build folder: %w", err)
 	}
 	defer os.RemoveAll(work)
-	made := assets(work)
+	if err := build(ctx, src, work); err != nil {
+		return err
+	}
+	if err := os.Chmod(work, 0o755); err != nil { // MkdirTemp made it private
+		return fmt.Errorf("open build folder: %w", err)
+	}
+	if err := os.Rename(work, target); err != nil {
+		return fmt.Errorf("publish build: %w", err)
+	}
+	say("built into %s in %s", target, time.Since(began).Round(time.Second))
+	return nil
+}
 
+// versionStamp are the linker flags that give Kubernetes commands their version.
+func versionStamp(ctx context.Context, src string) (string, error) {
 	version, err := goOutput(ctx, src, "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
+	if err != nil {
+		return "", err
+	}
+	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
+	const pkg = "-X k8s.io/component-base/version."
+	return fmt.Sprintf("%sgitVersion=%s %sgitMajor=%s %sgitMinor=%s", pkg, version, pkg, parts[0], pkg, parts[1]), nil
+}
+
+// buildAssets fills a folder with kube, kwok and kwok's stages.
+func buildAssets(ctx context.Context, src, work string) error {
+	made := assets(work)
+	stamp, err := versionStamp(ctx, src)
 	if err != nil {
 		return err
 	}
-	say("building etcd and Kubernetes %s: about 4 minutes on two idle cores the first time, seconds afterwards", version)
-	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
-	const pkg = "-X k8s.io/component-base/version."
-	stamp := fmt.Sprintf("%sgitVersion=%s %sgitMajor=%s %sgitMinor=%s", pkg, version, pkg, parts[0], pkg, parts[1])
+	say("building etcd and Kubernetes: about 4 minutes on two idle cores the first time, seconds afterwards")
 	if err := goBuild(ctx, src, made.kube(), "./cmd/kube", stamp); err != nil {
 		return err
 	}
@@ -166,13 +215,6 @@ func build(ctx context.Context, src string, target assets) error {
 	if err := os.WriteFile(made.stages(), []byte(stages.String()), 0o644); err != nil {
 		return fmt.Errorf("write stages of kwok: %w", err)
 	}
-	if err := os.Chmod(work, 0o755); err != nil { // MkdirTemp made it private
-		return fmt.Errorf("open build folder: %w", err)
-	}
-	if err := os.Rename(work, string(target)); err != nil {
-		return fmt.Errorf("publish build: %w", err)
-	}
-	say("built into %s in %s", target, time.Since(began).Round(time.Second))
 	return nil
 }
 

@@ -176,7 +176,7 @@ func components(a assets, dir, kubeconfig, stageFile string, creds *credentials,
 		component(kwok, a.kwok(),
 			"--kubeconfig="+kubeconfig,
 			"--config="+stageFile,
-			"--manage-nodes-with-label-selector="+goneLabel+"!=true",
+			"--manage-nodes-with-label-selector="+goneLabel+"!=true,"+kubeletLabel+"!=true",
 			"--node-ip=127.0.0.1"),
 	}
 }

@@ -17,12 +17,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
 
 const usage = `Usage: devcluster [FLAGS]        start a cluster and stay until SIGINT or SIGTERM
        devcluster build          build the binaries only, print their folder
+       devcluster build kubelet  build the kubelet, print its path
 
 Flags:
 `
@@ -56,6 +58,13 @@ func run(ctx context.Context, args []string) error {
 		a, err := ensureAssets(ctx)
 		if err == nil {
 			fmt.Println(a)
+		}
+		return err
+	}
+	if slices.Equal(args, []string{"build", "kubelet"}) {
+		path, err := ensureKubelet(ctx)
+		if err == nil {
+			fmt.Println(path)
 		}
 		return err
 	}

@@ -13,6 +13,9 @@ import (
 // it moves any more, exactly as when a kubelet dies.
 const goneLabel = "devcluster.c5c3.io/gone"
 
+// kubeletLabel, set to true, marks a node that a real kubelet runs: kwok leaves it alone.
+const kubeletLabel = "devcluster.c5c3.io/kubelet"
+
 // zones are handed out in turn, so three nodes span three.
 var zones = []string{"zone-a", "zone-b", "zone-c"}
 
