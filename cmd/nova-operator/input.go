@@ -20,7 +20,7 @@ var errFindings = errors.New("the input has findings")
 // sourceFlags are the flags of every command that reads manifests.
 func sourceFlags(command *cobra.Command, source *manifest.Source) {
 	flags := command.Flags()
-	flags.StringSliceVarP(&source.Files, "filename", "f", nil, "file, directory or - for standard input; may be repeated")
+	flags.StringSliceVarP(&source.Places, "filename", "f", nil, "file, directory or - for standard input; may be repeated")
 	flags.StringVarP(&source.Kustomization, "kustomize", "k", "", "directory with a kustomization to build")
 	flags.StringVarP(&source.Namespace, "namespace", "n", "default", "namespace of documents that name none")
 	command.MarkFlagsOneRequired("filename", "kustomize")

@@ -1,29 +1,28 @@
 // Package manifest reads Kubernetes manifests for the offline commands: YAML and JSON
-// streams from files, directories and standard input, or what a kustomization builds.
+// streams from files, directories and standard input, what a kustomization builds, and
+// all of these at a git revision.
 //
 // Output: documents in the order they were read, each with where it came from. A
 // document that does not parse is reported beside the others and stops none of them.
-// No error quotes a value: the input may hold Secrets.
+// No error quotes a value: the input may hold Secrets. Nothing is written, and nothing
+// is fetched: a kustomization with a remote part is refused.
 package manifest
 
 import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"path"
 	"slices"
 
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/api/konfig"
 )
 
-// Source says where manifests come from: files or one kustomization.
+// Source says where manifests come from: places, or one kustomization.
 type Source struct {
-	// Files are paths of files and directories, and - for standard input. Of a
-	// directory, the *.yaml, *.yml and *.json files directly in it are read.
-	Files []string
-	// Kustomization is a directory with a kustomization file.
+	// Places are the arguments of -f, each as Open takes it.
+	Places []string
+	// Kustomization is a place that must be a directory with a kustomization.
 	Kustomization string
 	// Namespace is given to documents that name none.
 	Namespace string
@@ -32,14 +31,15 @@ type Source struct {
 // Read returns every document of the source. The error is about the source itself: a
 // file that can't be opened, or a kustomization that does not build.
 func (s Source) Read(stdin io.Reader) ([]Document, error) {
-	var out collection
-	var err error
+	out := collection{stdin: stdin}
+	var errs []error
 	if s.Kustomization != "" {
-		err = out.kustomize(s.Kustomization)
-	} else {
-		err = out.files(s.Files, stdin)
+		errs = append(errs, out.kustomization(s.Kustomization))
 	}
-	if err != nil {
+	for _, spec := range s.Places {
+		errs = append(errs, out.open(spec))
+	}
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	for _, d := range out.documents {
@@ -50,77 +50,87 @@ func (s Source) Read(stdin io.Reader) ([]Document, error) {
 	return out.documents, nil
 }
 
-// collection is what was read so far.
-type collection struct{ documents []Document }
-
-// files reads every path, and reports every one it can't read.
-func (c *collection) files(paths []string, stdin io.Reader) error {
-	var errs []error
-	for _, path := range paths {
-		expanded, err := expand(path)
-		errs = append(errs, err)
-		for _, name := range expanded {
-			errs = append(errs, c.file(name, stdin))
-		}
-	}
-	return errors.Join(errs...)
+// Open returns every document of one place, and gives those without a namespace the one
+// named. A place is a file, a directory, or - for standard input; git:REV:PATH stands
+// for a file or a directory at a revision. A directory with a kustomization is built;
+// of any other, the *.yaml, *.yml and *.json files directly in it are read.
+//
+// REV is what git calls a commit: a branch, a tag, a hash, HEAD~1. PATH starts at the
+// root of the repository, or, with ./ or ../ in front, at the working directory.
+//
+// The error is fs.ErrNotExist when PATH, or the file, is not there; it is not when the
+// revision is unknown, or when something inside of the place is missing.
+func Open(spec, namespace string, stdin io.Reader) ([]Document, error) {
+	return Source{Places: []string{spec}, Namespace: namespace}.Read(stdin)
 }
 
-func (c *collection) file(name string, stdin io.Reader) error {
-	if name == "-" {
-		raw, err := io.ReadAll(stdin)
+// collection is what was read so far.
+type collection struct {
+	stdin     io.Reader
+	documents []Document
+}
+
+// open reads one place, whatever is there.
+func (c *collection) open(spec string) error {
+	if spec == "-" {
+		raw, err := io.ReadAll(c.stdin)
 		if err != nil {
 			return fmt.Errorf("read standard input: %w", err)
 		}
 		c.parse("-", raw)
 		return nil
 	}
-	raw, err := os.ReadFile(name)
+	at, err := locate(spec)
+	switch {
+	case err != nil:
+		return err
+	case !at.tree.IsDir(at.path):
+		return c.file(at)
+	case at.kustomized():
+		return c.kustomize(at)
+	}
+	return c.directory(at)
+}
+
+// kustomization reads a place that must be one.
+func (c *collection) kustomization(spec string) error {
+	at, err := locate(spec)
 	if err != nil {
 		return err
 	}
-	c.parse(name, raw)
+	if !at.kustomized() {
+		return fmt.Errorf("%s holds no kustomization: it needs a file named %s", spec, konfig.DefaultKustomizationFileName())
+	}
+	return c.kustomize(at)
+}
+
+func (c *collection) file(at place) error {
+	raw, err := at.tree.ReadFile(at.path)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", at.name, err)
+	}
+	c.parse(at.name, raw)
 	return nil
 }
 
-// expand turns a directory into its manifests, in name order.
-func expand(path string) ([]string, error) {
-	if path == "-" {
-		return []string{path}, nil
-	}
-	info, err := os.Stat(path)
+// directory reads the manifests directly in a directory, in name order, and reports
+// every one it can't read.
+func (c *collection) directory(at place) error {
+	names, err := at.tree.ReadDir(at.path)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("read %s: %w", at.name, err)
 	}
-	if !info.IsDir() {
-		return []string{path}, nil
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, entry := range entries {
-		if !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(entry.Name())) {
-			names = append(names, filepath.Join(path, entry.Name()))
+	var errs []error
+	var found bool
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		file := at.join(name)
+		if slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) && !at.tree.IsDir(file.path) {
+			found = true
+			errs = append(errs, c.file(file))
 		}
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("%s holds no manifest", path)
+	if !found {
+		return fmt.Errorf("%s holds no manifest", at.name)
 	}
-	return names, nil
-}
-
-// kustomize builds a kustomization in this process. Its plugins stay off.
-func (c *collection) kustomize(path string) error {
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), path)
-	if err != nil {
-		return fmt.Errorf("build %s: %w", path, err)
-	}
-	raw, err := built.AsYaml()
-	if err != nil {
-		return fmt.Errorf("print %s: %w", path, err)
-	}
-	c.parse(path, raw)
-	return nil
+	return errors.Join(errs...)
 }
