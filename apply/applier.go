@@ -32,6 +32,8 @@ type Options struct {
 	MemoLimit int
 	// Now is the clock for durations and schema refreshes; nil means time.Now.
 	Now func() time.Time
+	// Veil is the key of the digests in changes; zero draws one.
+	Veil Veil
 }
 
 // Applier carries sets out on one cluster. It is safe for concurrent use by
@@ -44,6 +46,7 @@ type Applier struct {
 	memo        *memo
 	concurrency int
 	now         func() time.Time
+	veil        Veil
 }
 
 // New returns an Applier for one cluster.
@@ -63,6 +66,9 @@ func New(o Options) *Applier {
 		a.now = time.Now
 	}
 	a.schemas = newSchemas(o.OpenAPI, a.now)
+	if a.veil = o.Veil; a.veil == (Veil{}) {
+		a.veil = NewVeil()
+	}
 	return a
 }
 

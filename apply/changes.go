@@ -1,7 +1,11 @@
 package apply
 
 import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,11 +21,63 @@ import (
 // changes lists what an apply did to the fields we own or gave up: values before and
 // after at every path of our field set then and now, in path order. Both objects are
 // the API server's, so a difference is one.
-func changes(key render.Key, before, after *unstructured.Unstructured) []Change {
-	d := &differ{found: map[string]Change{}, others: others(before), secret: sensitive(key.GroupKind())}
-	for _, u := range []*unstructured.Unstructured{before, after} {
-		fields, _ := ownedFields(u)
-		d.node(nil, "", fields, before.Object, after.Object)
+func changes(key render.Key, before, after *unstructured.Unstructured, veil Veil) []Change {
+	d := &differ{others: others(before), secret: sensitive(key.GroupKind()), veil: veil}
+	ours, _ := ownedFields(before)
+	theirs, _ := ownedFields(after)
+	return d.list(before.Object, after.Object, ours, theirs)
+}
+
+// Compare lists the differences between two payloads, in path order: those of two
+// desired objects, or of a live one and the desired one that replaces it, of which only
+// the fields that this operator owns count. Nothing is asked of a server, so a default
+// that only one of them spells out is a difference.
+func Compare(before, after *unstructured.Unstructured, veil Veil) []Change {
+	d := &differ{others: others(before), secret: sensitive(after.GroupVersionKind().GroupKind()), veil: veil}
+	return d.list(before.Object, after.Object, payloadFields(before), payloadFields(after))
+}
+
+// payloadFields are the fields we own in a live object, and every field of a payload.
+func payloadFields(u *unstructured.Unstructured) map[string]any {
+	if fields, _ := ownedFields(u); fields != nil {
+		return fields
+	}
+	fields := fieldsOf("", u.Object)
+	for _, identity := range []string{"f:apiVersion", "f:kind", "f:status"} {
+		delete(fields, identity)
+	}
+	return fields
+}
+
+// fieldsOf describes a value in the form of fieldsV1: every leaf of it.
+func fieldsOf(name string, v any) map[string]any {
+	fields := map[string]any{}
+	switch t := v.(type) {
+	case map[string]any:
+		for key, below := range t {
+			fields["f:"+key] = fieldsOf(key, below)
+		}
+	case []any:
+		for _, item := range t {
+			m, isMap := item.(map[string]any)
+			key, ok := render.ItemKey(name, m)
+			if !isMap || !ok {
+				return nil // an atomic list
+			}
+			raw, err := json.Marshal(key)
+			if err != nil {
+				return nil
+			}
+			fields["k:"+string(raw)] = fieldsOf("", m)
+		}
+	}
+	return fields
+}
+
+func (d *differ) list(before, after map[string]any, owned ...map[string]any) []Change {
+	d.found = map[string]Change{}
+	for _, fields := range owned {
+		d.node(nil, "", fields, before, after)
 	}
 	out := make([]Change, 0, len(d.found))
 	for _, path := range slices.Sorted(maps.Keys(d.found)) {
@@ -39,6 +95,7 @@ type differ struct {
 	found  map[string]Change
 	others []manager
 	secret bool
+	veil   Veil
 }
 
 // node compares the values under one node of fieldsV1. elements are the keys that
@@ -76,7 +133,7 @@ func (d *differ) node(elements []string, path string, fields map[string]any, bef
 
 func (d *differ) add(elements []string, path string, from, to any) {
 	if d.secret && !strings.HasPrefix(path, "metadata") || strings.Contains(path, corev1.LastAppliedConfigAnnotation) {
-		from, to = shortDigest(from), shortDigest(to)
+		from, to = d.veil.Digest(from), d.veil.Digest(to)
 	}
 	c := Change{Path: path, From: from, To: to}
 	for _, m := range d.others {
@@ -99,12 +156,24 @@ func holds(fields map[string]any, elements []string) bool {
 	return true
 }
 
-func shortDigest(v any) any {
-	if v == nil {
+// Veil is the key of the digests that stand in for credentials: a change shows, and
+// without the key no guess can be tried.
+type Veil [sha256.Size]byte
+
+// NewVeil draws a key. Digests compare within its life only.
+func NewVeil() (v Veil) {
+	_, _ = rand.Read(v[:]) // never fails
+	return v
+}
+
+// Digest is "hidden:" and eight hex digits for a JSON value, nil for nil.
+func (v Veil) Digest(value any) any {
+	if value == nil {
 		return nil
 	}
-	sum := digestOf(v)
-	return "sha256:" + hex.EncodeToString(sum[:4])
+	mac := hmac.New(sha256.New, v[:])
+	mac.Write(appendValue(nil, value))
+	return "hidden:" + hex.EncodeToString(mac.Sum(nil)[:4])
 }
 
 func presence(v any) any {

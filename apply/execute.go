@@ -168,7 +168,7 @@ func (r *run) settle(s *step, before, after *unstructured.Unstructured) {
 		return
 	}
 	s.res.Action = ActionUpdate
-	s.res.Changes = changes(s.Key, before, after)
+	s.res.Changes = changes(s.Key, before, after, r.veil)
 	if known != nil && known.uid == before.GetUID() && len(s.res.Changes) > 0 {
 		r.drift(Drift{Key: s.Key, Changes: s.res.Changes})
 	}

@@ -40,8 +40,8 @@ const (
 	ActionFailed Action = "failed"
 )
 
-// Change is one field that an apply changed. Values of Secrets are replaced by a
-// short digest.
+// Change is one field that an apply changed. Values of Secrets are replaced by keyed
+// digests (Veil).
 type Change struct {
 	// Path is the field as users write it: spec.template.spec.containers[name=api].image.
 	Path string

@@ -285,6 +285,27 @@ func (c *canon) duplicates(path []string, items []any) {
 	}
 }
 
+// ItemKey returns the fields that identify an item of a list the API server merges by
+// key, name → value. ok is false for a list without keys, or an item that lacks one.
+func ItemKey(field string, item map[string]any) (key map[string]any, ok bool) {
+	names := listKeys[field]
+	if field == "ports" {
+		names = []string{"port", "protocol"}
+		if _, container := item["containerPort"]; container {
+			names = []string{"containerPort", "protocol"}
+		}
+	}
+	key = map[string]any{}
+	for _, name := range names {
+		value, found := item[name]
+		if !found {
+			return nil, false
+		}
+		key[name] = value
+	}
+	return key, len(key) > 0
+}
+
 // identity spells out the key fields of an item ("name=api"). ok is false when the
 // list has no key or the item lacks a part of it.
 func identity(item map[string]any, keys []string) (key string, ok bool) {

@@ -142,3 +142,11 @@ func Lines(release, section, key string, value Value) []string {
 func realSections(c *option.List) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.Sections)), func(s string) bool { return !isReal(s) })
 }
+
+// Credential tells whether the newest catalog marks an option as a credential.
+func Credential(section, key string) bool {
+	releases := Releases()
+	c := catalogs[releases[len(releases)-1]]
+	opt, found := find(optionSets(c, Section(section), nil), key)
+	return found && opt.Secret
+}

@@ -61,6 +61,29 @@ func (f File) String() string {
 	return b.String()
 }
 
+// Parse reads what String wrote. Lines that are neither a section nor an option are
+// dropped, as oslo.config drops comments; options before any section stand under "".
+func Parse(text string) File {
+	f := File{}
+	section := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if name, ok := strings.CutPrefix(line, "["); ok && strings.HasSuffix(name, "]") {
+			section = strings.TrimSuffix(name, "]")
+			continue
+		}
+		option, value, ok := strings.Cut(line, "=")
+		if option = strings.TrimSpace(option); !ok || option == "" || strings.HasPrefix(option, "#") {
+			continue
+		}
+		if f[section] == nil {
+			f[section] = map[string][]string{}
+		}
+		f[section][option] = append(f[section][option], strings.TrimPrefix(value, " "))
+	}
+	return f
+}
+
 // ControlCharacterError names the first section whose text would break out of its
 // line.
 type ControlCharacterError struct{ Section string }

@@ -39,7 +39,7 @@ func TestSettle_MinimalIsReady(t *testing.T) {
 		t.Errorf("error %v, placeholders %v", r.Err, placeholders)
 	}
 	for _, c := range r.Conditions {
-		if c.Status != "True" {
+		if v1alpha1.Abnormal(c.Type, c.Status) {
 			t.Errorf("%s is %s: %s", c.Type, c.Reason, c.Message)
 		}
 	}

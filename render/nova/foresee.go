@@ -27,6 +27,8 @@ type Forecast struct {
 	// Set is what all passes do together. An object stands in it as the last pass that
 	// wanted it leaves it.
 	Set render.Set
+	// End is the resource and the world after the last pass.
+	End Input
 	// Replaced are objects one pass deletes and a later one creates, with the reason.
 	Replaced map[render.Key]string
 }
@@ -53,6 +55,7 @@ func Foresee(in Input) Forecast {
 		in.assumeStatus(f.Last)
 		in.assumeOutcome(f.Last)
 	}
+	f.End = in
 	f.combine()
 	return f
 }

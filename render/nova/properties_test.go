@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -223,7 +224,10 @@ func checkConditions(t *rapid.T, r Result) {
 			}
 		}
 	}
-	if !seen[v1alpha1.ConditionReady] {
-		t.Fatal("Ready is not set")
+	if !seen[v1alpha1.ConditionReady] || !seen[v1alpha1.ConditionStalled] {
+		t.Fatal("Ready or Stalled is not set")
+	}
+	if meta.IsStatusConditionTrue(r.Conditions, v1alpha1.ConditionReady) && meta.IsStatusConditionTrue(r.Conditions, v1alpha1.ConditionStalled) {
+		t.Fatal("a Nova that is Ready is stalled")
 	}
 }

@@ -2,6 +2,7 @@ package nova
 
 import (
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -9,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
@@ -20,6 +23,7 @@ import (
 var elsewhere = map[string]string{
 	v1alpha1.ReasonAllReady:    "the ready world",
 	v1alpha1.ReasonNotAllReady: "TestReady_FollowsEverySubCondition",
+	v1alpha1.ReasonNotStalled:  "TestStalled",
 
 	v1alpha1.ReasonExpandInProgress:     "the upgrade's own tests",
 	v1alpha1.ReasonMigrateInProgress:    "the upgrade's own tests",
@@ -167,7 +171,7 @@ func TestApplyFailed(t *testing.T) {
 					if c.Status != "False" || c.Reason != want.reason || c.Message != "forbidden" {
 						t.Errorf("%+v", c)
 					}
-				case v1alpha1.ConditionReady:
+				case v1alpha1.ConditionReady, v1alpha1.ConditionStalled:
 					if c.Status != "False" {
 						t.Errorf("%+v", c)
 					}
@@ -176,6 +180,115 @@ func TestApplyFailed(t *testing.T) {
 						t.Errorf("%+v", c)
 					}
 				}
+			}
+		})
+	}
+}
+
+// refusal is an error that knows whether a retry helps.
+type refusal struct {
+	error
+	final bool
+}
+
+func (r refusal) NeedsPerson() bool { return r.final }
+
+// An answer of the API server stalls a Nova when no retry changes it, and never hides
+// what stalls it already.
+func TestApplyFailed_StallsByTheError(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*Input)
+		err    error
+		want   metav1.Condition
+	}{
+		"an error nobody judged": {
+			err:  errors.New("timeout"),
+			want: metav1.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNotStalled, Message: "No sub-condition needs a person"},
+		},
+		"one that a retry may clear": {
+			err:  refusal{errors.New("quota"), false},
+			want: metav1.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNotStalled, Message: "No sub-condition needs a person"},
+		},
+		"one that stays": {
+			err:  fmt.Errorf("api/service: %w", refusal{errors.New("somebody else's"), true}),
+			want: metav1.Condition{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonApplyError, Message: "api/service: somebody else's"},
+		},
+		"one that stays, beside an archive that failed": {
+			change: runs(Job{Name: "nova-db-archive-1", Failed: true}),
+			err:    refusal{errors.New("somebody else's"), true},
+			want: metav1.Condition{
+				Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonDBArchiveJobFailed,
+				Message: "Database archive Job nova-db-archive-1 failed; the soft-deleted rows are no longer moving out of the live tables",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := readyWorld(t, nil)
+			if tc.change != nil {
+				tc.change(&in)
+			}
+			r := Decide(in)
+			r.ApplyFailed(in.Nova, render.Key{GroupVersionKind: KindService, Namespace: "openstack", Name: "nova"}, tc.err)
+			tc.want.Type, tc.want.ObservedGeneration = v1alpha1.ConditionStalled, 3
+			if diff := cmp.Diff(&tc.want, meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionStalled)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Stalled follows the first condition of the pass that needs a person, and nothing that
+// an earlier pass left behind.
+func TestStalled(t *testing.T) {
+	notStalled := outcome{Reason: v1alpha1.ReasonNotStalled, Message: "No sub-condition needs a person"}
+	for name, tc := range map[string]struct {
+		nova   func(*v1alpha1.Nova)
+		change func(*Input)
+		want   outcome
+	}{
+		"everything is up":              {want: notStalled},
+		"pods are coming up":            {change: deploymentOf("nova", notAvailable), want: notStalled},
+		"a credential is on its way":    {change: drop("nova-db"), want: notStalled},
+		"the API answers with an error": {change: answers(&Health{Code: 500}), want: notStalled},
+		"an owned option is overridden, which leaves Ready alone": {
+			nova: extraConfig("DEFAULT", "debug", "true"), want: notStalled,
+		},
+		"a Job failed for good": {
+			change: syncJob(func(j *Job) { j.Complete, j.Failed, j.Failure = false, true, "BackoffLimitExceeded: no" }),
+			want:   outcome{Ready: true, Reason: v1alpha1.ReasonDBSyncFailed, Message: "db_sync job failed: BackoffLimitExceeded: no"},
+		},
+		"a Job failed for good in an earlier pass, and this one does not get there": {
+			change: func(in *Input) {
+				c := meta.FindStatusCondition(in.Nova.Status.Conditions, v1alpha1.ConditionDatabaseReady)
+				c.Status, c.Reason = metav1.ConditionFalse, v1alpha1.ReasonDBSyncFailed
+				drop("nova-db")(in)
+			},
+			want: notStalled,
+		},
+		"a wait of the same pass comes first": {
+			change: func(in *Input) {
+				deploymentOf("nova-conductor", notAvailable)(in)
+				runs(Job{Name: "a", Failed: true})(in)
+			},
+			want: outcome{
+				Ready: true, Reason: v1alpha1.ReasonDBArchiveJobFailed,
+				Message: "Database archive Job a failed; the soft-deleted rows are no longer moving out of the live tables",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := readyWorld(t, tc.nova)
+			if tc.change != nil {
+				tc.change(&in)
+			}
+			r := Decide(in)
+			c := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionStalled)
+			if c == nil || c.ObservedGeneration != in.Nova.Generation {
+				t.Fatalf("Stalled is %+v", c)
+			}
+			got := outcome{Ready: c.Status == metav1.ConditionTrue, Reason: c.Reason, Message: c.Message}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

@@ -1,0 +1,209 @@
+package preview
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/nova"
+)
+
+// Input is what is known about one Nova.
+type Input struct {
+	// Before and After are the resource on both sides; nil where it does not exist.
+	Before, After *v1alpha1.Nova
+	// Forecast is what the passes over After do; nil when it is deleted.
+	Forecast *nova.Forecast
+	// Items are the children, in apply order.
+	Items []Item
+	Notes []string
+	// Veil is the key of the digests.
+	Veil apply.Veil
+}
+
+// Item is one child with the object before the change; Result.Live is the one after it.
+type Item struct {
+	apply.Result
+	Before *unstructured.Unstructured
+}
+
+// Of makes the preview of one Nova.
+func Of(in Input) Resource {
+	b := &builder{in: in, out: Resource{
+		Kind: v1alpha1.KindNova, Action: ActionUnchanged, Changes: []Change{}, Sequence: []Step{}, Objects: []Object{},
+		Held: []Held{}, NotReady: []Condition{}, Events: []Event{}, Notes: append([]string{}, in.Notes...), Errors: []string{},
+	}}
+	b.resource()
+	b.objects()
+	b.sequence()
+	b.outcome()
+	return b.out
+}
+
+type builder struct {
+	in  Input
+	out Resource
+}
+
+// resource says what changes in the custom resource itself.
+func (b *builder) resource() {
+	shown := b.in.After
+	switch {
+	case b.in.Before == nil:
+		b.out.Action = ActionCreate
+	case b.in.After == nil:
+		b.out.Action, shown = ActionDelete, b.in.Before
+	default:
+		before, err := content(b.in.Before)
+		after, err2 := content(b.in.After)
+		if err = errors.Join(err, err2); err != nil {
+			b.out.Errors = append(b.out.Errors, err.Error())
+		} else if changes := apply.Compare(before, after, b.in.Veil); len(changes) > 0 {
+			b.out.Action, b.out.Changes = ActionChange, b.fields(changes)
+		}
+	}
+	b.out.Namespace, b.out.Name = shown.Namespace, shown.Name
+}
+
+// content is the part of a resource that its manifest decides, with stored defaults.
+func content(n *v1alpha1.Nova) (*unstructured.Unstructured, error) {
+	n = n.DeepCopy()
+	n.Default()
+	object, err := render.NewObject(render.StageConfig, render.Policy{}, &v1alpha1.Nova{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindNova},
+		ObjectMeta: metav1.ObjectMeta{Namespace: n.Namespace, Name: n.Name},
+		Spec:       n.Spec,
+	})
+	return object.Content, err
+}
+
+// actions translate those of the applier.
+var actions = map[apply.Action]Action{
+	apply.ActionCreate: ActionCreate, apply.ActionUpdate: ActionChange, apply.ActionUnchanged: ActionUnchanged,
+	apply.ActionRecreate: ActionRecreate, apply.ActionDelete: ActionDelete, apply.ActionWait: ActionWait,
+	apply.ActionHeld: ActionHeld, apply.ActionRefused: ActionRefused, apply.ActionForeign: ActionUnchanged,
+	apply.ActionSkipped: ActionRefused, apply.ActionFailed: ActionRefused,
+}
+
+func (b *builder) objects() {
+	for _, item := range b.in.Items {
+		action := actions[item.Action]
+		if action == ActionHeld {
+			b.held(item)
+			continue
+		}
+		b.out.Summary.count(action)
+		if action == ActionUnchanged {
+			continue
+		}
+		b.out.Objects = append(b.out.Objects, b.object(item, action))
+	}
+}
+
+// held lists what a gate keeps. Generations of the configuration that stay as history
+// are unchanged.
+func (b *builder) held(item Item) {
+	if item.Key.GroupVersionKind == nova.KindConfigMap && item.Before != nil {
+		b.out.Summary.count(ActionUnchanged)
+		return
+	}
+	b.out.Summary.count(ActionHeld)
+	b.out.Held = append(b.out.Held, Held{item.Key.String(), item.Reason})
+}
+
+func (b *builder) object(item Item, action Action) Object {
+	o := Object{
+		APIVersion: item.Key.GroupVersion().String(), Kind: item.Key.Kind, Namespace: item.Key.Namespace, Name: item.Key.Name,
+		Action: action, Reason: item.Reason, Changes: b.fields(item.Changes),
+		before: b.veiled(item.Before),
+	}
+	if action != ActionDelete {
+		o.after = b.veiled(item.Live)
+	}
+	if item.Err != nil {
+		o.Error = item.Err.Error()
+	}
+	switch {
+	case item.Key.GroupVersionKind == nova.KindConfigMap && action == ActionCreate:
+		b.configuration(&o, item)
+	case item.Key.GroupVersionKind == nova.KindSecret && action == ActionCreate && item.Live != nil:
+		data, _, _ := unstructured.NestedMap(item.Live.Object, "data")
+		o.Keys = slices.Sorted(maps.Keys(data))
+	}
+	return o
+}
+
+// credentialDigests are the annotations whose value is a digest of a credential: without
+// a key it invites guessing.
+var credentialDigests = map[string]string{
+	v1alpha1.AnnotationAPIDBConnectionHash: "credentials of the API database",
+	v1alpha1.AnnotationDBConnectionHash:    "credentials of the cell database",
+	v1alpha1.AnnotationAuthtokenHash:       "password of the service user",
+	v1alpha1.AnnotationTransportURLHash:    "transport URL of the message bus",
+	v1alpha1.AnnotationMetadataSecretHash:  "shared secret of the metadata API",
+	v1alpha1.AnnotationComputeConfigHash:   "compute contract",
+}
+
+// credential names the credential whose digest stands at a path; "" for any other field.
+func credential(path string) string {
+	for annotation, words := range credentialDigests {
+		if strings.HasSuffix(path, "annotations["+annotation+"]") {
+			return words
+		}
+	}
+	return ""
+}
+
+func (b *builder) fields(changes []apply.Change) []Change {
+	out := make([]Change, 0, len(changes))
+	for _, c := range changes {
+		if credential(c.Path) != "" {
+			c.From, c.To = b.in.Veil.Digest(c.From), b.in.Veil.Digest(c.To)
+		}
+		out = append(out, Change{c.Path, c.From, c.To, c.Manager})
+	}
+	return out
+}
+
+// outcome says where the resource ends up.
+func (b *builder) outcome() {
+	if b.in.Forecast == nil {
+		return
+	}
+	last := b.in.Forecast.Last
+	for _, c := range last.Conditions {
+		if c.Status != metav1.ConditionTrue && c.Type != v1alpha1.ConditionReady && !informative[c.Type] {
+			b.out.NotReady = append(b.out.NotReady, Condition{c.Type, c.Reason, c.Message})
+		}
+	}
+	for _, e := range b.in.Forecast.Events() {
+		b.out.Events = append(b.out.Events, Event(e))
+	}
+	for _, err := range unjoin(last.Err) {
+		b.out.Errors = append(b.out.Errors, err.Error())
+	}
+}
+
+// informative are the conditions outside Ready.
+var informative = map[string]bool{v1alpha1.ConditionExtraConfigHealthy: true, v1alpha1.ConditionStalled: true}
+
+func unjoin(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var out []error
+		for _, one := range joined.Unwrap() {
+			out = append(out, unjoin(one)...)
+		}
+		return out
+	}
+	return []error{err}
+}

@@ -1,0 +1,150 @@
+package preview
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/nova"
+)
+
+// Wanted is the set to ask an API server about: all that the passes of a forecast do. An
+// object that one pass deletes and another creates may be recreated.
+func Wanted(f *nova.Forecast) render.Set {
+	set := f.Set
+	set.Desired = slices.Clone(set.Desired)
+	for i, o := range set.Desired {
+		if _, replaced := f.Replaced[o.Key()]; replaced {
+			set.Desired[i].Policy = render.Policy{Recreate: true}
+		}
+	}
+	return set
+}
+
+// Live pairs what an API server answered with what was planned on. previous is the
+// generation of the configuration in use, nil if there is none.
+func Live(plan apply.Plan, report apply.Report, f *nova.Forecast, previous *unstructured.Unstructured, veil apply.Veil) []Item {
+	desired := map[render.Key]*unstructured.Unstructured{}
+	for _, o := range f.Set.Desired {
+		desired[o.Key()] = o.Content
+	}
+	items := make([]Item, len(report.Results))
+	for i, res := range report.Results {
+		item := Item{Result: res, Before: plan.Steps[i].Live}
+		switch {
+		case res.Action == apply.ActionRecreate:
+			item.Live = desired[res.Key]
+			item.Changes = withoutOwner(apply.Compare(item.Before, item.Live, veil))
+			if reason := f.Replaced[res.Key]; reason != "" {
+				item.Reason = firstClause(reason)
+			}
+		case res.Key.GroupVersionKind == nova.KindConfigMap && res.Action == apply.ActionCreate:
+			item.Before = previous
+		}
+		items[i] = item
+	}
+	return items
+}
+
+// firstClause drops what a removal says about the pass after it.
+func firstClause(reason string) string {
+	clause, _, _ := strings.Cut(reason, ";")
+	return clause
+}
+
+// withoutOwner drops the marks of ownership, which the applier puts on.
+func withoutOwner(changes []apply.Change) []apply.Change {
+	return slices.DeleteFunc(changes, func(c apply.Change) bool { return strings.HasPrefix(c.Path, "metadata.ownerReferences") })
+}
+
+// Offline pairs the objects of two settled worlds. before is nil when the resource is
+// new; f is nil when it is deleted.
+func Offline(before, f *nova.Forecast, veil apply.Veil) []Item {
+	old := map[render.Key]*unstructured.Unstructured{}
+	var previous *unstructured.Unstructured
+	if before != nil {
+		for _, o := range before.Set.Desired {
+			old[o.Key()] = o.Content
+			if o.Key().GroupVersionKind == nova.KindConfigMap {
+				previous = o.Content
+			}
+		}
+	}
+	var items []Item
+	if f != nil {
+		for _, o := range inWaves(f.Set.Desired) {
+			item := compared(old[o.Key()], o, f.Replaced, veil)
+			if item.Key.GroupVersionKind == nova.KindConfigMap && item.Action == apply.ActionCreate {
+				item.Before = previous
+			}
+			items = append(items, item)
+			delete(old, o.Key())
+		}
+	}
+	return append(items, leftOver(before, f, old)...)
+}
+
+func inWaves(objects []render.Object) []render.Object {
+	objects = slices.Clone(objects)
+	slices.SortStableFunc(objects, func(a, b render.Object) int { return int(a.Stage) - int(b.Stage) })
+	return objects
+}
+
+// compared is the item of an object that should exist.
+func compared(before *unstructured.Unstructured, o render.Object, replaced map[render.Key]string, veil apply.Veil) Item {
+	item := Item{Result: apply.Result{Key: o.Key(), Stage: o.Stage, Action: apply.ActionUnchanged, Live: o.Content}, Before: before}
+	if before == nil {
+		item.Action = apply.ActionCreate
+		return item
+	}
+	item.Changes = apply.Compare(before, o.Content, veil)
+	reason, again := replaced[o.Key()]
+	switch {
+	case again:
+		item.Action, item.Reason = apply.ActionRecreate, firstClause(reason)
+	case len(item.Changes) > 0 && !o.Policy.CreateOnly:
+		item.Action = apply.ActionUpdate
+	}
+	return item
+}
+
+// leftOver are the objects of the old world that the new one does not want: removed,
+// or kept where a gate or the data in them says so. Generations of the configuration
+// and the Jobs of an upgrade stay as a record.
+func leftOver(before, f *nova.Forecast, old map[render.Key]*unstructured.Unstructured) []Item {
+	if before == nil {
+		return nil
+	}
+	gone, kept := map[render.Key]string{}, map[render.Key]string{}
+	if f != nil {
+		for _, a := range f.Set.Absent {
+			gone[a.Key] = a.Reason
+		}
+		for _, h := range f.Set.Held {
+			kept[h.Key] = h.Gate
+		}
+	}
+	var items []Item
+	for _, o := range before.Set.Desired {
+		key := o.Key()
+		if old[key] == nil {
+			continue
+		}
+		item := Item{Result: apply.Result{Key: key, Stage: o.Stage, Action: apply.ActionUnchanged, Live: o.Content}, Before: o.Content}
+		reason, removed := gone[key]
+		gate, held := kept[key]
+		switch {
+		case f == nil:
+			item.Action, item.Reason, item.Live = apply.ActionDelete, "the Nova is deleted", nil
+		case removed:
+			item.Action, item.Reason, item.Live = apply.ActionDelete, reason, nil
+		case held:
+			item.Action, item.Reason = apply.ActionHeld, gate
+		}
+		items = append(items, item)
+	}
+	return items
+}

@@ -1,0 +1,198 @@
+package preview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/nova"
+)
+
+// phaseDone is the end of an upgrade in a sequence.
+const phaseDone = "Done"
+
+// sequence follows the passes of the forecast and lists what runs: Jobs, and what
+// happens to pods. What a pass wants is compared with what the one before it left.
+func (b *builder) sequence() {
+	last := map[render.Key]*unstructured.Unstructured{}
+	for _, item := range b.in.Items {
+		if runs(item.Key) && item.Before != nil {
+			last[item.Key] = item.Before
+		}
+	}
+	if b.in.Forecast == nil {
+		b.stopAll(last)
+		return
+	}
+	gone := map[render.Key]string{}
+	phases := b.in.Forecast.Phases
+	for i, pass := range b.in.Forecast.Passes {
+		for _, a := range pass.Set.Absent {
+			if live := last[a.Key]; live != nil && (a.UID == "" || a.UID == string(live.GetUID()) || live.GetUID() == "") {
+				b.stop(a, live)
+				delete(last, a.Key)
+				gone[a.Key] = a.Reason
+			}
+		}
+		for _, o := range pass.Set.Desired {
+			key := o.Key()
+			if !runs(key) {
+				continue
+			}
+			b.step(key, last[key], o.Content, gone[key])
+			if key.GroupVersionKind != nova.KindJob || last[key] == nil {
+				last[key] = carry(last[key], o.Content)
+			}
+			delete(gone, key)
+		}
+		for len(phases) > 0 && phases[0].Pass == i {
+			b.out.Sequence = append(b.out.Sequence, Step{Kind: StepPhase, Phase: phaseName(phases[0].To)})
+			phases = phases[1:]
+		}
+	}
+	b.out.Summary.tally(b.out.Sequence)
+}
+
+func phaseName(p v1alpha1.UpgradePhase) string {
+	if p == "" {
+		return phaseDone
+	}
+	return string(p)
+}
+
+// runs tells the kinds that run something at once.
+func runs(key render.Key) bool {
+	return key.GroupVersionKind == nova.KindJob || key.GroupVersionKind == nova.KindDeployment
+}
+
+// carry is the object after an apply. A count of pods that the payload leaves to others
+// stays.
+func carry(before, applied *unstructured.Unstructured) *unstructured.Unstructured {
+	if before == nil {
+		return applied
+	}
+	count, ok, _ := unstructured.NestedInt64(before.Object, "spec", "replicas")
+	if _, says, _ := unstructured.NestedInt64(applied.Object, "spec", "replicas"); !ok || says {
+		return applied
+	}
+	after := applied.DeepCopy()
+	_ = unstructured.SetNestedField(after.Object, count, "spec", "replicas")
+	return after
+}
+
+func podsOf(u *unstructured.Unstructured) int {
+	count, ok, _ := unstructured.NestedInt64(u.Object, "spec", "replicas")
+	if !ok {
+		return 1
+	}
+	return int(count)
+}
+
+// step says what applying one object over another does.
+func (b *builder) step(key render.Key, before, after *unstructured.Unstructured, gone string) {
+	name := key.Kind + "/" + key.Name
+	if key.GroupVersionKind == nova.KindJob {
+		if before == nil {
+			b.out.Sequence = append(b.out.Sequence, Step{Kind: StepJob, Object: name, Why: nonEmpty(gone)})
+		}
+		return
+	}
+	if before == nil {
+		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepStart, Object: name, Pods: podsOf(after)})
+		return
+	}
+	after = carry(before, after)
+	why, scaled := causes(apply.Compare(before, after, b.in.Veil))
+	switch {
+	case len(why) > 0:
+		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepRollout, Object: name, Why: why, Pods: podsOf(after)})
+	case scaled != "":
+		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepScale, Object: name, Why: []string{scaled}})
+	}
+}
+
+func nonEmpty(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+func (b *builder) stop(a render.Absent, live *unstructured.Unstructured) {
+	if a.GroupVersionKind == nova.KindDeployment {
+		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepStop, Object: a.Kind + "/" + a.Name, Why: nonEmpty(a.Reason), Pods: podsOf(live)})
+	}
+}
+
+// stopAll is the deletion of a resource.
+func (b *builder) stopAll(live map[render.Key]*unstructured.Unstructured) {
+	for _, item := range b.in.Items {
+		if u := live[item.Key]; u != nil {
+			b.stop(render.Absent{Key: item.Key, Reason: item.Reason}, u)
+		}
+	}
+}
+
+const template = "spec.template."
+
+// causes words what in a pod template makes its pods roll, and a change of their number.
+func causes(changes []apply.Change) (why []string, scaled string) {
+	for _, c := range changes {
+		rest, inTemplate := strings.CutPrefix(c.Path, template)
+		switch {
+		case inTemplate:
+			if words := cause(rest, c); !slices.Contains(why, words) {
+				why = append(why, words)
+			}
+		case c.Path == "spec.replicas":
+			scaled = fmt.Sprintf("replicas %v to %v", c.From, c.To)
+		}
+	}
+	return why, scaled
+}
+
+func cause(path string, c apply.Change) string {
+	switch words := credential(path); {
+	case words != "":
+		return words
+	case strings.HasSuffix(path, "].image"):
+		return fmt.Sprintf("image %v to %v", c.From, c.To)
+	case strings.Contains(path, "volumes[name=config]"):
+		return "configuration"
+	case strings.HasSuffix(path, "annotations["+v1alpha1.AnnotationInstalledRelease+"]"):
+		return fmt.Sprintf("installed release %v to %v", c.From, c.To)
+	}
+	path = strings.TrimPrefix(path, "spec.")
+	if rest, ok := strings.CutPrefix(path, "containers["); ok {
+		if _, field, ok := strings.Cut(rest, "]."); ok {
+			path = field
+		}
+	}
+	head, _, _ := strings.Cut(path, ".")
+	head, _, _ = strings.Cut(head, "[")
+	return head
+}
+
+// tally counts a sequence.
+func (s *Summary) tally(steps []Step) {
+	rolled := map[string]bool{}
+	for _, step := range steps {
+		switch step.Kind {
+		case StepJob:
+			s.Jobs++
+		case StepRollout:
+			s.Rollouts++
+			s.Pods += step.Pods
+			if !rolled[step.Object] {
+				rolled[step.Object] = true
+				s.Deployments++
+			}
+		case StepPhase, StepStart, StepScale, StepStop:
+		}
+	}
+}

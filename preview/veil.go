@@ -1,0 +1,65 @@
+package preview
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/c5c3/nova-operator/render/nova"
+)
+
+// serverFields are what the API server writes: no change of a manifest shows in them.
+var serverFields = []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid", "ownerReferences"}
+
+// veiled is a copy to print: without what the server adds, and with digests in place of
+// credentials. It is nil for nil.
+func (b *builder) veiled(u *unstructured.Unstructured) map[string]any {
+	if u == nil {
+		return nil
+	}
+	object := runtime.DeepCopyJSON(u.Object)
+	delete(object, "status")
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		for _, name := range serverFields {
+			delete(metadata, name)
+		}
+	}
+	if u.GroupVersionKind() == nova.KindSecret {
+		for _, field := range []string{"data", "stringData"} {
+			b.hideValues(object[field])
+		}
+	}
+	b.hideAnnotations(object)
+	return object
+}
+
+func (b *builder) hideValues(v any) {
+	data, _ := v.(map[string]any)
+	for key := range maps.Clone(data) {
+		data[key] = b.in.Veil.Digest(data[key])
+	}
+}
+
+// hideAnnotations works on the metadata of an object and of every template in it.
+func (b *builder) hideAnnotations(v any) {
+	switch t := v.(type) {
+	case map[string]any:
+		if annotations, ok := t["annotations"].(map[string]any); ok {
+			delete(annotations, corev1.LastAppliedConfigAnnotation)
+			for name := range credentialDigests {
+				if value, found := annotations[name]; found {
+					annotations[name] = b.in.Veil.Digest(value)
+				}
+			}
+		}
+		for _, below := range t {
+			b.hideAnnotations(below)
+		}
+	case []any:
+		for _, below := range t {
+			b.hideAnnotations(below)
+		}
+	}
+}

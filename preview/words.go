@@ -1,0 +1,154 @@
+package preview
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// absent stands for a field that is not there.
+const absent = "(none)"
+
+// show prints a value on one line. Text that could steer a terminal or end the line is
+// quoted.
+func show(v any) string {
+	switch t := v.(type) {
+	case nil:
+		return absent
+	case string:
+		if t == "" || t == absent || strings.ContainsFunc(t, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return strconv.Quote(t)
+		}
+		return t
+	default:
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Sprint(v)
+		}
+		return string(raw)
+	}
+}
+
+// oneLine prints a message on one line.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.Join(strings.Fields(s), " "))
+}
+
+// values prints the values of an option.
+func values(list []string) string {
+	if list == nil {
+		return absent
+	}
+	out := make([]string, len(list))
+	for i, value := range list {
+		out[i] = show(value)
+	}
+	return strings.Join(out, " | ")
+}
+
+// plural counts things.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Headline says what matters first: what restarts and runs, then what goes.
+func (s Summary) Headline() string {
+	var parts []string
+	switch {
+	case s.Rollouts > s.Deployments:
+		parts = append(parts, fmt.Sprintf("rolls %s in %d rollouts, %s", plural(s.Deployments, "Deployment", "Deployments"), s.Rollouts, plural(s.Pods, "pod", "pods")))
+	case s.Rollouts > 0:
+		parts = append(parts, fmt.Sprintf("rolls %s, %s", plural(s.Deployments, "Deployment", "Deployments"), plural(s.Pods, "pod", "pods")))
+	case s.Create+s.Change+s.Recreate+s.Delete > 0:
+		parts = append(parts, "restarts no pod")
+	}
+	if s.Jobs > 0 {
+		parts = append(parts, "runs "+plural(s.Jobs, "Job", "Jobs"))
+	}
+	for _, part := range []struct {
+		n    int
+		word string
+	}{
+		{s.Delete, "to delete"}, {s.Recreate, "to recreate"}, {s.Create, "to create"}, {s.Change, "to change"},
+		{s.Refused, "that can't be written"}, {s.Held, "held"}, {s.Unchanged, "unchanged"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.word))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing changes"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sentence says what a step does.
+func (s Step) sentence() string {
+	text := ""
+	switch s.Kind {
+	case StepPhase:
+		if s.Phase == phaseDone {
+			return "the upgrade is complete"
+		}
+		return "upgrade phase " + s.Phase
+	case StepJob:
+		text = s.Object + " runs"
+	case StepStart:
+		return fmt.Sprintf("%s starts %s", s.Object, plural(s.Pods, "pod", "pods"))
+	case StepRollout:
+		text = fmt.Sprintf("%s replaces %s", s.Object, plural(s.Pods, "pod", "pods"))
+	case StepScale:
+		text = s.Object + " scales"
+	case StepStop:
+		text = fmt.Sprintf("%s stops %s", s.Object, plural(s.Pods, "pod", "pods"))
+	}
+	if len(s.Why) > 0 {
+		text += ": " + oneLine(strings.Join(s.Why, ", "))
+	}
+	return text
+}
+
+// title names an object as kubectl does.
+func (o *Object) title() string { return o.Kind + "/" + o.Name }
+
+// about says what happens to an object, on one line.
+func (o *Object) about() string {
+	text := string(o.Action)
+	switch {
+	case o.Error != "":
+		text += ": " + oneLine(o.Error)
+	case o.Replaces != "":
+		text += ", follows " + o.Replaces
+	case o.Reason != "":
+		text += ": " + oneLine(o.Reason)
+	case len(o.Keys) > 0:
+		text += ", keys " + strings.Join(o.Keys, ", ")
+	}
+	return text
+}
+
+func (c Change) suffix() string {
+	if c.Manager == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (held by %q, is taken)", c.Manager)
+}
+
+func (l ConfigLine) name() string { return fmt.Sprintf("%s [%s] %s", l.File, l.Section, l.Option) }
+
+func (r *Resource) title() string { return r.Kind + " " + r.Namespace + "/" + r.Name }
+
+// quiet reports whether there is nothing to say about a resource.
+func (r *Resource) quiet() bool {
+	return r.Action == ActionUnchanged && len(r.Objects) == 0 && len(r.Errors) == 0 && len(r.Notes) == 0
+}
