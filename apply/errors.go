@@ -90,6 +90,18 @@ func (e *Error) Error() string {
 // Unwrap gives errors.Is and errors.As the answer.
 func (e *Error) Unwrap() error { return e.Err }
 
+// NeedsPerson reports whether every retry meets the same answer until a person acts. A
+// kind that is missing, a quota that is used up and a webhook that can't be called may
+// change without one.
+func (e *Error) NeedsPerson() bool {
+	switch e.Cause {
+	case CauseForbidden, CauseImmutable, CauseForeign, CauseInvalid:
+		return true
+	default:
+		return false
+	}
+}
+
 // brief is the text of an answer without the object dumps the API server puts into
 // "Invalid value" causes: the head and the tail of each cause say it.
 func brief(err error) string {

@@ -13,6 +13,12 @@ const (
 	// ConditionExtraConfigHealthy tells whether spec.extraConfig leaves the operator's
 	// own keys alone. It stays outside the aggregate.
 	ConditionExtraConfigHealthy = "ExtraConfigHealthy"
+
+	// ConditionStalled is True while a sub-condition needs a person, with its reason and
+	// message: nothing that is under way makes the resource Ready. It stays outside the
+	// aggregate, and is how tools that wait for a resource tell a failure from a wait. A
+	// wait that the pass ended with hides what is behind it.
+	ConditionStalled = "Stalled"
 )
 
 // Reasons both kinds use.
@@ -22,6 +28,9 @@ const (
 
 	// ReasonNotAllReady is False on Ready: at least one sub-condition is not True.
 	ReasonNotAllReady = "NotAllReady"
+
+	// ReasonNotStalled is False on Stalled: no sub-condition needs a person.
+	ReasonNotStalled = "NotStalled"
 
 	// ReasonNoOwnedKeysOverridden is True on ExtraConfigHealthy.
 	ReasonNoOwnedKeysOverridden = "NoOwnedKeysOverridden"

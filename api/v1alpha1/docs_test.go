@@ -55,3 +55,29 @@ func constants(t *testing.T, file string) map[string]string {
 	})
 	return out
 }
+
+// The page lists what stalls a Nova, so its list must be the table's.
+func TestConditionsPage_ListsWhatStalls(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/conditions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(raw), "| Condition | Reasons that stall |")
+	list, _, _ = strings.Cut(list, "\n\n")
+	listed := map[string]bool{}
+	for row := range strings.Lines(list) {
+		if cells := strings.Split(row, "|"); len(cells) > 2 {
+			for _, word := range regexp.MustCompile(`[A-Za-z0-9]+`).FindAllString(cells[2], -1) {
+				listed[word] = true
+			}
+		}
+	}
+	for _, file := range []string{"conditions.go", "nova_conditions.go"} {
+		for name, value := range constants(t, file) {
+			// VPAError stalls by the error behind it, not by itself.
+			if strings.HasPrefix(name, "Reason") && value != ReasonVPAError && listed[value] != NeedsPerson(value) {
+				t.Errorf("the page lists %s as stalling: %t, the table: %t", value, listed[value], NeedsPerson(value))
+			}
+		}
+	}
+}

@@ -24,9 +24,11 @@ type Nova struct {
 	// Spec is what the owner wants.
 	Spec NovaSpec `json:"spec"`
 
-	// Status is what the operator saw last.
+	// Status is what the operator saw last. Until its first pass the observed generation
+	// is none, so that nobody takes a new resource for one that is up.
 	//
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status NovaStatus `json:"status,omitzero"`
 }
 

@@ -164,7 +164,7 @@ func (d decision) problems(assumed bool) []string {
 	}
 	for _, c := range d.Conditions {
 		if assumed && c.Status != metav1.ConditionTrue && !told[c.Type] &&
-			c.Type != v1alpha1.ConditionReady && c.Type != v1alpha1.ConditionExtraConfigHealthy {
+			slices.Contains(v1alpha1.NovaConditions(), c.Type) {
 			out = append(out, fmt.Sprintf("%s: %s: %s", c.Type, c.Reason, c.Message))
 		}
 	}

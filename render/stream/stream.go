@@ -14,11 +14,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -56,11 +58,11 @@ func Objects(w io.Writer, set render.Set, o Options) error {
 }
 
 // Comments writes what a YAML stream of objects can't say, as comments: conditions
-// that are not True, objects that go, and objects that stay as they are.
+// that are not as wanted, objects that go, and objects that stay as they are.
 func Comments(w io.Writer, r Report) error {
 	var b strings.Builder
 	for _, c := range r.Conditions {
-		if c.Status != "True" {
+		if v1alpha1.Abnormal(c.Type, metav1.ConditionStatus(c.Status)) {
 			fmt.Fprintf(&b, "# condition: %s is %s (%s): %s\n", c.Type, c.Status, c.Reason, oneLine(c.Message))
 		}
 	}

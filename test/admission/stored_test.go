@@ -171,8 +171,8 @@ func TestStored_StatusIsASubresource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stored.Object["status"] != nil {
-		t.Error("create stored a status")
+	if diff := cmp.Diff(map[string]any{"observedGeneration": int64(-1)}, stored.Object["status"]); diff != "" {
+		t.Errorf("create stored a status: %s", diff)
 	}
 	stored.Object["status"] = map[string]any{"upgradePhase": "Resting"}
 	_, err = client.UpdateStatus(t.Context(), stored, metav1.UpdateOptions{})

@@ -259,7 +259,7 @@ func TestLife(t *testing.T) {
 		}
 	})
 	t.Run("a condition has one series", func(t *testing.T) {
-		if got := strings.Count(alive, `nova_operator_condition{`); got != len(v1alpha1.NovaConditions())+2 { // Ready, ExtraConfigHealthy
+		if got := strings.Count(alive, `nova_operator_condition{`); got != len(v1alpha1.NovaConditions())+3 { // Ready, Stalled, ExtraConfigHealthy
 			t.Errorf("%d series of conditions", got)
 		}
 	})
