@@ -99,9 +99,7 @@ func TestApply_OneChangeIsOneRequest(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s: %v > %v", c.Path, c.From, c.To))
 	}
 	want := []string{
-		"spec.template.spec.containers[name=api].env[name=B]: present > <nil>",
-		"spec.template.spec.containers[name=api].env[name=B].name: B > <nil>",
-		"spec.template.spec.containers[name=api].env[name=B].value: 2 > <nil>",
+		"spec.template.spec.containers[name=api].env[name=B]: map[name:B value:2] > <nil>",
 		"spec.template.spec.containers[name=api].image: nova:2026.1 > nova:2026.2",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -117,7 +117,12 @@ func (d *differ) node(elements []string, path string, fields map[string]any, bef
 		case "f":
 			d.node(at, join(path, rest), below, field(before, rest), field(after, rest))
 		case "k":
-			d.node(at, path+itemLabel(rest), below, item(before, rest), item(after, rest))
+			b, a := item(before, rest), item(after, rest)
+			if (b == nil) != (a == nil) {
+				d.add(at, path+itemLabel(rest), b, a) // comes or goes as a whole
+				continue
+			}
+			d.node(at, path+itemLabel(rest), below, b, a)
 		case ".":
 			if before == nil || after == nil {
 				d.add(elements, path, presence(before), presence(after))

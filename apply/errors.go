@@ -136,7 +136,7 @@ func newError(op string, key render.Key, err error) *Error {
 	if errors.As(err, &known) {
 		return known
 	}
-	cause := causeOf(err)
+	cause := CauseOf(err)
 	e := &Error{Key: key, Op: op, Cause: cause, Paths: paths(err), Remedy: remedies[cause], Err: err}
 	if sensitive(key.GroupKind()) {
 		e.Err = scrub(err, cause, e.Paths)
@@ -157,8 +157,11 @@ var (
 	immutableText = regexp.MustCompile(`(?i)immutable|may not change once set|may not be changed|cannot be (changed|updated|modified)|updates to \w+ spec for fields other than|cannot change roleRef`)
 )
 
-func causeOf(err error) Cause {
+// CauseOf classifies an answer of the API server; "" for nil.
+func CauseOf(err error) Cause {
 	switch {
+	case err == nil:
+		return ""
 	case meta.IsNoMatchError(err):
 		return CauseMissingKind
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

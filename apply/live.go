@@ -61,7 +61,7 @@ func get(ctx context.Context, r client.Reader, key render.Key) (*unstructured.Un
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(key.GroupVersionKind)
 	err := r.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, u)
-	if apierrors.IsNotFound(err) && causeOf(err) == CauseChanged {
+	if apierrors.IsNotFound(err) && CauseOf(err) == CauseChanged {
 		return nil, nil //nolint:nilnil // absence is an answer here, not an error
 	}
 	if err != nil {

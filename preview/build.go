@@ -179,7 +179,7 @@ func (b *builder) outcome() {
 	}
 	last := b.in.Forecast.Last
 	for _, c := range last.Conditions {
-		if c.Status != metav1.ConditionTrue && c.Type != v1alpha1.ConditionReady && !informative[c.Type] {
+		if c.Status != metav1.ConditionTrue && slices.Contains(v1alpha1.NovaConditions(), c.Type) {
 			b.out.NotReady = append(b.out.NotReady, Condition{c.Type, c.Reason, c.Message})
 		}
 	}

@@ -41,8 +41,11 @@ func Live(plan apply.Plan, report apply.Report, f *nova.Forecast, previous *unst
 			if reason := f.Replaced[res.Key]; reason != "" {
 				item.Reason = firstClause(reason)
 			}
-		case res.Key.GroupVersionKind == nova.KindConfigMap && res.Action == apply.ActionCreate:
+		case res.Action == apply.ActionCreate && res.Key.GroupVersionKind == nova.KindConfigMap:
 			item.Before = previous
+		}
+		if item.Live == nil && res.Action == apply.ActionCreate {
+			item.Live = desired[res.Key] // the server could not be asked
 		}
 		items[i] = item
 	}

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,11 @@ func (b *builder) sequence() {
 	gone := map[render.Key]string{}
 	phases := b.in.Forecast.Phases
 	for i, pass := range b.in.Forecast.Passes {
+		// The end of an upgrade comes before what it lets roll, any other phase after what
+		// led to it.
+		if len(phases) > 0 && phases[0].Pass == i && phases[0].To == "" {
+			phases = b.phase(phases)
+		}
 		for _, a := range pass.Set.Absent {
 			if live := last[a.Key]; live != nil && (a.UID == "" || a.UID == string(live.GetUID()) || live.GetUID() == "") {
 				b.stop(a, live)
@@ -51,18 +57,16 @@ func (b *builder) sequence() {
 			delete(gone, key)
 		}
 		for len(phases) > 0 && phases[0].Pass == i {
-			b.out.Sequence = append(b.out.Sequence, Step{Kind: StepPhase, Phase: phaseName(phases[0].To)})
-			phases = phases[1:]
+			phases = b.phase(phases)
 		}
 	}
 	b.out.Summary.tally(b.out.Sequence)
 }
 
-func phaseName(p v1alpha1.UpgradePhase) string {
-	if p == "" {
-		return phaseDone
-	}
-	return string(p)
+// phase adds the first of the phases and returns the rest.
+func (b *builder) phase(phases []nova.PhaseChange) []nova.PhaseChange {
+	b.out.Sequence = append(b.out.Sequence, Step{Kind: StepPhase, Phase: cmp.Or(string(phases[0].To), phaseDone)})
+	return phases[1:]
 }
 
 // runs tells the kinds that run something at once.
@@ -98,7 +102,7 @@ func (b *builder) step(key render.Key, before, after *unstructured.Unstructured,
 	name := key.Kind + "/" + key.Name
 	if key.GroupVersionKind == nova.KindJob {
 		if before == nil {
-			b.out.Sequence = append(b.out.Sequence, Step{Kind: StepJob, Object: name, Why: nonEmpty(gone)})
+			b.out.Sequence = append(b.out.Sequence, Step{Kind: StepJob, Object: name, Why: nonEmpty(firstClause(gone))})
 		}
 		return
 	}

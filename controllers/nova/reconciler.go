@@ -140,7 +140,7 @@ func (r *Reconciler) pass(ctx context.Context, n *v1alpha1.Nova) (ctrl.Result, e
 		return ctrl.Result{}, err
 	}
 	result := rendernova.Decide(in)
-	plan, err := r.applier.Plan(ctx, ownerOf(n), result.Set)
+	plan, err := r.applier.Plan(ctx, OwnerOf(n), result.Set)
 	if err != nil {
 		return ctrl.Result{}, errors.Join(err, r.record(ctx, n, result))
 	}
@@ -210,7 +210,8 @@ func requeue(result rendernova.Result, report apply.Report) time.Duration {
 	return result.Requeue
 }
 
-func ownerOf(n *v1alpha1.Nova) apply.Owner {
+// OwnerOf is the owner of the children of a Nova.
+func OwnerOf(n *v1alpha1.Nova) apply.Owner {
 	return apply.Owner{
 		GroupVersionKind: v1alpha1.GroupVersion.WithKind("Nova"),
 		Namespace:        n.Namespace, Name: n.Name, UID: n.UID, Mark: apply.OwnerReference,
@@ -228,7 +229,7 @@ func (r *Reconciler) finalize(ctx context.Context, n *v1alpha1.Nova) (ctrl.Resul
 		return ctrl.Result{}, err
 	}
 	f := rendernova.Finalize(rendernova.Input{Nova: n, Observed: seen, Settings: r.settings})
-	report, err := r.applier.Apply(ctx, ownerOf(n), f.Set)
+	report, err := r.applier.Apply(ctx, OwnerOf(n), f.Set)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -243,7 +244,7 @@ func (r *Reconciler) finalize(ctx context.Context, n *v1alpha1.Nova) (ctrl.Resul
 	if err := r.writer.Patch(ctx, n, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("remove finalizer: %w", err)
 	}
-	r.applier.Forget(ownerOf(n))
+	r.applier.Forget(OwnerOf(n))
 	r.health.forget(client.ObjectKeyFromObject(n))
 	r.writes.forget(n)
 	metrics.Forget(n.Namespace, n.Name)

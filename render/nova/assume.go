@@ -1,6 +1,7 @@
 package nova
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,6 +36,13 @@ func (o Observed) clone() Observed {
 	o.MariaDBs = cloneMap(o.MariaDBs)
 	o.Databases, o.Users, o.Grants = cloneMap(o.Databases), cloneMap(o.Users), cloneMap(o.Grants)
 	o.Deployments, o.Jobs, o.Routes = cloneMap(o.Deployments), cloneMap(o.Jobs), cloneMap(o.Routes)
+	return o
+}
+
+// With is a copy of an observation that has seen more Secrets.
+func (o Observed) With(secrets map[string]SecretData) Observed {
+	o = o.clone()
+	maps.Copy(o.Secrets, secrets)
 	return o
 }
 

@@ -2,8 +2,12 @@ package nova
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 )
@@ -63,6 +67,28 @@ func healthMessage(h *Health) string {
 		return "connection failed: " + h.Error
 	default:
 		return "health check failed: " + h.Error
+	}
+}
+
+// RecalledHealth is the last answer of the API as the condition tells it, for a preview,
+// which can't ask: nil when nothing is known.
+func RecalledHealth(n *v1alpha1.Nova) *Health {
+	c := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionNovaAPIReady)
+	switch {
+	case c == nil || c.Reason == v1alpha1.ReasonEndpointNotReady:
+		return nil
+	case c.Status == metav1.ConditionTrue:
+		return &Health{Code: http.StatusOK}
+	case c.Reason == v1alpha1.ReasonAPIUnhealthy:
+		h := &Health{}
+		if _, err := fmt.Sscanf(c.Message, "Nova API returned HTTP %d", &h.Code); err != nil {
+			return nil
+		}
+		_, h.Body, _ = strings.Cut(c.Message, ": ")
+		return h
+	default:
+		_, text, _ := strings.Cut(c.Message, ": ")
+		return &Health{Failure: c.Reason, Error: text}
 	}
 }
 

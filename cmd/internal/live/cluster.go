@@ -1,0 +1,131 @@
+// Package live looks at a cluster for the commands that preview and explain: it reads,
+// and asks with dry run. It writes nothing.
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/controllers/nova"
+	rendernova "github.com/c5c3/nova-operator/render/nova"
+)
+
+// Access says which cluster, as kubectl's flags of these names do.
+type Access struct {
+	Kubeconfig, Context string
+}
+
+// Cluster is a cluster that is only looked at.
+type Cluster struct {
+	client  client.Client
+	applier *apply.Applier
+	veil    apply.Veil
+}
+
+// Requests per second and their burst: previews of a hundred Novas must not wait for
+// themselves.
+const (
+	requestRate  = 100
+	requestBurst = 200
+)
+
+// Connect reads the kubeconfig and finds out what the cluster serves.
+func Connect(access Access, veil apply.Veil) (*Cluster, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = access.Kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: access.Context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find a cluster: %w", err)
+	}
+	return Of(config, veil)
+}
+
+// Of looks at the cluster of a client configuration.
+func Of(config *rest.Config, veil apply.Veil) (*Cluster, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = requestRate, requestBurst
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("build scheme: %w", err)
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("reach the cluster: %w", err)
+	}
+	disco, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("reach the cluster: %w", err)
+	}
+	return &Cluster{
+		client: c, veil: veil,
+		applier: apply.New(apply.Options{Client: c, Reader: c, OpenAPI: disco.OpenAPIV3(), Veil: veil}),
+	}, nil
+}
+
+// Nova reads one Nova; nil if there is none.
+func (c *Cluster) Nova(ctx context.Context, namespace, name string) (*v1alpha1.Nova, error) {
+	n := &v1alpha1.Nova{}
+	err := c.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, n)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // absence is an answer
+	case meta.IsNoMatchError(err):
+		return nil, fmt.Errorf("the cluster does not know the kind %s: install its definition first (kustomize/crd)", v1alpha1.KindNova)
+	case err != nil:
+		return nil, fmt.Errorf("read Nova %s/%s: %w", namespace, name, err)
+	}
+	return n, nil
+}
+
+// Observe reads what the controller would decide from.
+func (c *Cluster) Observe(ctx context.Context, n *v1alpha1.Nova, settings rendernova.Settings) (rendernova.Observed, error) {
+	return nova.Look(ctx, c.client, c.client.RESTMapper(), n, settings.NamespaceScoped)
+}
+
+// Operator labels of the Deployment of the manager, as kustomize/manager sets them.
+var managerLabels = client.MatchingLabels{"app.kubernetes.io/name": "nova-operator", "app.kubernetes.io/component": "manager"}
+
+// Settings finds out what the operator of the cluster was started with: its namespace,
+// and its flags. What can't be found out is a note. Set values of the given settings win.
+func (c *Cluster) Settings(ctx context.Context, given rendernova.Settings) (rendernova.Settings, []string) {
+	list := &appsv1.DeploymentList{}
+	if err := c.client.List(ctx, list, managerLabels); err != nil {
+		return given, []string{"the operator's Deployment can't be read, so its flags and namespace are unknown; give --operator-namespace: " + err.Error()}
+	}
+	if len(list.Items) != 1 {
+		if given.OperatorNamespace != "" {
+			return given, nil
+		}
+		return given, []string{fmt.Sprintf("%d Deployments are the operator's, so its flags and namespace are unknown; give --operator-namespace", len(list.Items))}
+	}
+	manager := list.Items[0]
+	if given.OperatorNamespace == "" {
+		given.OperatorNamespace = manager.Namespace
+	}
+	for _, container := range manager.Spec.Template.Spec.Containers {
+		for _, arg := range container.Args {
+			name, value, _ := strings.Cut(arg, "=")
+			switch {
+			case name == "--default-image-pull-policy" && given.PullPolicy == "":
+				given.PullPolicy = corev1.PullPolicy(value)
+			case name == "--namespace" && value != "":
+				given.NamespaceScoped = true
+			}
+		}
+	}
+	return given, nil
+}
