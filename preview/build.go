@@ -127,6 +127,9 @@ func (b *builder) object(item Item, action Action) Object {
 	if action != ActionDelete {
 		o.after = b.veiled(item.Live)
 	}
+	if action == ActionCreate || action == ActionRecreate {
+		o.Content = o.after
+	}
 	if item.Err != nil {
 		o.Error = item.Err.Error()
 	}

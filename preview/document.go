@@ -121,8 +121,10 @@ type Object struct {
 	Replaces string       `json:"replaces,omitempty"`
 	Lines    []ConfigLine `json:"lines,omitempty"`
 	// Keys are the data keys of a created Secret.
-	Keys  []string `json:"keys,omitempty"`
-	Error string   `json:"error,omitempty"`
+	Keys []string `json:"keys,omitempty"`
+	// Content is a created or recreated object, without credentials.
+	Content map[string]any `json:"content,omitempty"`
+	Error   string         `json:"error,omitempty"`
 
 	// before and after are without credentials, nil where there is none.
 	before, after map[string]any

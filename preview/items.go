@@ -35,6 +35,8 @@ func Live(plan apply.Plan, report apply.Report, f *nova.Forecast, previous *unst
 	for i, res := range report.Results {
 		item := Item{Result: res, Before: plan.Steps[i].Live}
 		switch {
+		case res.Action == apply.ActionUpdate && item.Before != nil && res.Live != nil:
+			item.Changes = whole(res, item.Before, veil)
 		case res.Action == apply.ActionRecreate:
 			item.Live = desired[res.Key]
 			item.Changes = withoutOwner(apply.Compare(item.Before, item.Live, veil))
@@ -50,6 +52,20 @@ func Live(plan apply.Plan, report apply.Report, f *nova.Forecast, previous *unst
 		items[i] = item
 	}
 	return items
+}
+
+// whole compares both answers of the API server as a whole: a change of a field of ours
+// can move a default beside it. The managers are those the applier found.
+func whole(res apply.Result, before *unstructured.Unstructured, veil apply.Veil) []apply.Change {
+	managers := map[string]string{}
+	for _, c := range res.Changes {
+		managers[c.Path] = c.Manager
+	}
+	changes := apply.Compare(bare(before), bare(res.Live), veil)
+	for i := range changes {
+		changes[i].Manager = managers[changes[i].Path]
+	}
+	return changes
 }
 
 // firstClause drops what a removal says about the pass after it.

@@ -19,13 +19,7 @@ func (b *builder) veiled(u *unstructured.Unstructured) map[string]any {
 	if u == nil {
 		return nil
 	}
-	object := runtime.DeepCopyJSON(u.Object)
-	delete(object, "status")
-	if metadata, ok := object["metadata"].(map[string]any); ok {
-		for _, name := range serverFields {
-			delete(metadata, name)
-		}
-	}
+	object := bare(u).Object
 	if u.GroupVersionKind() == nova.KindSecret {
 		for _, field := range []string{"data", "stringData"} {
 			b.hideValues(object[field])
@@ -33,6 +27,18 @@ func (b *builder) veiled(u *unstructured.Unstructured) map[string]any {
 	}
 	b.hideAnnotations(object)
 	return object
+}
+
+// bare is a copy without what the server adds.
+func bare(u *unstructured.Unstructured) *unstructured.Unstructured {
+	object := runtime.DeepCopyJSON(u.Object)
+	delete(object, "status")
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		for _, name := range serverFields {
+			delete(metadata, name)
+		}
+	}
+	return &unstructured.Unstructured{Object: object}
 }
 
 func (b *builder) hideValues(v any) {
