@@ -2,12 +2,33 @@
 
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Abnormal reports whether a condition of a type says that something is not as wanted.
 // Stalled says so when it is True, every other one when it is not.
 func Abnormal(kind string, status metav1.ConditionStatus) bool {
 	return (status == metav1.ConditionTrue) == (kind == ConditionStalled)
+}
+
+// Stalled is the condition of that type for what one pass says about the sub-conditions,
+// which are named in their order. What a pass did not reach is no part of it: it may be
+// long since mended.
+func Stalled(pass []metav1.Condition, order []string, generation int64) metav1.Condition {
+	for _, name := range order {
+		c := meta.FindStatusCondition(pass, name)
+		if c != nil && c.Status != metav1.ConditionTrue && NeedsPerson(c.Reason) {
+			return metav1.Condition{
+				Type: ConditionStalled, Status: metav1.ConditionTrue, Reason: c.Reason, Message: c.Message, ObservedGeneration: generation,
+			}
+		}
+	}
+	return metav1.Condition{
+		Type: ConditionStalled, Status: metav1.ConditionFalse, Reason: ReasonNotStalled,
+		Message: "No sub-condition needs a person", ObservedGeneration: generation,
+	}
 }
 
 // NeedsPerson reports whether a condition that is False for this reason stays so until

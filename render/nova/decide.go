@@ -43,7 +43,7 @@ func Decide(in Input) Result {
 	}
 	p.prunable()
 	p.aggregate()
-	p.stalled()
+	p.out.Conditions = append(p.out.Conditions, v1alpha1.Stalled(p.out.Conditions, v1alpha1.NovaConditions(), p.nova.Generation))
 	return p.out
 }
 
@@ -154,17 +154,4 @@ func (p *pass) aggregate() {
 	}
 	p.set(v1alpha1.ConditionReady, status, reason, message)
 	p.out.Status.Conditions = nil
-}
-
-// stalled adds Stalled: True when a condition of this very pass needs a person. What the
-// pass did not reach may be long since mended.
-func (p *pass) stalled() {
-	for _, name := range v1alpha1.NovaConditions() {
-		c := meta.FindStatusCondition(p.out.Conditions, name)
-		if c != nil && c.Status != metav1.ConditionTrue && v1alpha1.NeedsPerson(c.Reason) {
-			p.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, c.Reason, c.Message)
-			return
-		}
-	}
-	p.set(v1alpha1.ConditionStalled, metav1.ConditionFalse, v1alpha1.ReasonNotStalled, "No sub-condition needs a person")
 }

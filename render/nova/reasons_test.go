@@ -44,14 +44,7 @@ var elsewhere = map[string]string{
 // expected is produced.
 func TestReasons_AreAllProduced(t *testing.T) {
 	produced := map[string]bool{}
-	tables := []map[string]stepCase{
-		secretsCases, transportCases, configCases, extraConfigCases, computeConfigCases, provisionCases, releaseCases, syncCases,
-		dbArchiveCases, healthCases, apiRouteCases, metadataRouteCases, consoleRouteCases, hpaCases, vpaCases, networkPolicyCases,
-	}
-	for _, table := range roleCases {
-		tables = append(tables, table)
-	}
-	for _, table := range tables {
+	for _, table := range stepTables() {
 		for _, tc := range table {
 			produced[tc.want.Reason] = true
 		}
@@ -65,6 +58,18 @@ func TestReasons_AreAllProduced(t *testing.T) {
 			t.Errorf("no case produces %s", name)
 		}
 	}
+}
+
+// stepTables are the tables of all steps.
+func stepTables() []map[string]stepCase {
+	tables := []map[string]stepCase{
+		secretsCases, transportCases, configCases, extraConfigCases, computeConfigCases, provisionCases, releaseCases, syncCases,
+		dbArchiveCases, healthCases, apiRouteCases, metadataRouteCases, consoleRouteCases, hpaCases, vpaCases, networkPolicyCases,
+	}
+	for _, table := range roleCases {
+		tables = append(tables, table)
+	}
+	return tables
 }
 
 // constants are the API's constants of a prefix that a Nova uses, name → value.
