@@ -94,6 +94,11 @@ func optionHint(c *option.List, sets []map[string]option.Option, key string) str
 	return hint
 }
 
+// DidYouMean asks for one of the candidates that are spelt like a name, "" when none is.
+func DidYouMean(name string, candidates []string) string {
+	return strings.TrimPrefix(didYouMean(nearest(name, candidates)), "; ")
+}
+
 func didYouMean(names []string) string {
 	if len(names) == 0 {
 		return ""

@@ -11,19 +11,29 @@ import (
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/cmd/internal/check"
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
+	"github.com/c5c3/nova-operator/cmd/internal/report"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/nova"
 )
 
 // errFindings says that the input has findings, which are printed already.
 var errFindings = errors.New("the input has findings")
 
-// sourceFlags are the flags of every command that reads manifests.
+// errNoResources says that a source holds nothing of this operator.
+var errNoResources = fmt.Errorf("the input holds no %s and no %s", v1alpha1.KindNova, v1alpha1.KindNovaCompute)
+
+// sourceFlags are the flags of a command that reads manifests and nothing else.
 func sourceFlags(command *cobra.Command, source *manifest.Source) {
-	flags := command.Flags()
-	flags.StringSliceVarP(&source.Places, "filename", "f", nil, "file, directory or - for standard input; may be repeated")
-	flags.StringVarP(&source.Kustomization, "kustomize", "k", "", "directory with a kustomization to build")
-	flags.StringVarP(&source.Namespace, "namespace", "n", "default", "namespace of documents that name none")
+	placeFlags(command, source)
 	command.MarkFlagsOneRequired("filename", "kustomize")
+}
+
+// placeFlags say where manifests are.
+func placeFlags(command *cobra.Command, source *manifest.Source) {
+	flags := command.Flags()
+	flags.StringSliceVarP(&source.Places, "filename", "f", nil, "file, directory, kustomization, git:REV:PATH, or - for standard input; may be repeated")
+	flags.StringVarP(&source.Kustomization, "kustomize", "k", "", "directory or git:REV:PATH with a kustomization to build")
+	flags.StringVarP(&source.Namespace, "namespace", "n", "default", "namespace of documents that name none")
 	command.MarkFlagsMutuallyExclusive("filename", "kustomize")
 }
 
@@ -38,6 +48,8 @@ type input struct {
 	resources []resource
 	// secrets are the Secrets of the input, by namespace and name.
 	secrets map[string]map[string]map[string]string
+	// findings are in the order they are printed.
+	findings []report.Finding
 	// failed is set when anything has to be corrected.
 	failed bool
 }
@@ -45,55 +57,63 @@ type input struct {
 // readInput reads and checks a source and prints every finding to stderr. The error is
 // about the source as a whole.
 func readInput(source manifest.Source, stdin io.Reader, stderr io.Writer) (input, error) {
+	in, err := gather(source, stdin)
+	if err == nil {
+		err = report.Text(stderr, in.findings)
+	}
+	return in, err
+}
+
+// gather reads and checks a source. The error is about the source as a whole.
+func gather(source manifest.Source, stdin io.Reader) (input, error) {
 	documents, err := source.Read(stdin)
 	if err != nil {
 		return input{}, err
 	}
 	in := input{secrets: map[string]map[string]map[string]string{}}
-	seen := map[render.Key]bool{}
+	seen := map[render.Key]string{}
 	for _, document := range documents {
 		switch {
 		case document.Err != nil:
-			in.finding(stderr, document, document.Err.Error())
+			in.find(document, check.Finding{Rule: check.RuleParse, Message: document.Err.Error()})
 		case document.IsSecret():
-			in.addSecret(stderr, document)
+			in.addSecret(document)
 		case check.Ours(document.Object):
 			r := resource{document, check.Resource(document.Object, joinedRelease(documents, document))}
 			in.resources = append(in.resources, r)
-			in.report(stderr, r)
-			key := render.KeyOf(document.Object)
-			if seen[key] {
-				in.finding(stderr, document, "metadata.name: the input holds this resource twice")
+			for _, f := range r.Findings {
+				in.find(document, f)
 			}
-			seen[key] = true
+			key := render.KeyOf(document.Object)
+			if first, twice := seen[key]; twice {
+				in.find(document, check.Finding{
+					Rule: check.RuleDuplicate, Path: "metadata.name", Message: "the input holds this resource twice", Suggestion: "the first is " + first,
+				})
+				continue
+			}
+			at := document.Find("metadata.name")
+			seen[key] = "in " + at.String()
 		}
 	}
 	if len(in.resources) == 0 && !in.failed {
-		return input{}, fmt.Errorf("the input holds no %s and no %s", v1alpha1.KindNova, v1alpha1.KindNovaCompute)
+		return input{}, errNoResources
 	}
 	return in, nil
 }
 
-func (in *input) finding(stderr io.Writer, where manifest.Document, message string) {
-	in.failed = true
-	_, _ = fmt.Fprintf(stderr, "%s: %s\n", where, message)
+// find keeps a finding about a document.
+func (in *input) find(where manifest.Document, f check.Finding) report.Finding {
+	in.failed = in.failed || !f.Warning
+	out := report.New(where, f)
+	in.findings = append(in.findings, out)
+	return out
 }
 
-func (in *input) report(stderr io.Writer, r resource) {
-	for _, f := range r.Findings {
-		if f.Warning {
-			_, _ = fmt.Fprintf(stderr, "warning: %s: %s\n", r.Document, f.Message)
-			continue
-		}
-		in.finding(stderr, r.Document, f.Message)
-	}
-}
-
-func (in *input) addSecret(stderr io.Writer, document manifest.Document) {
-	data, err := manifest.Secret(document.Object)
-	if err != nil {
-		for _, one := range unjoin(err) {
-			in.finding(stderr, document, one.Error())
+func (in *input) addSecret(document manifest.Document) {
+	data, problems := manifest.Secret(document.Object)
+	if len(problems) > 0 {
+		for _, problem := range problems {
+			in.find(document, problem)
 		}
 		return
 	}
@@ -102,6 +122,22 @@ func (in *input) addSecret(stderr io.Writer, document manifest.Document) {
 		in.secrets[namespace] = map[string]map[string]string{}
 	}
 	in.secrets[namespace][document.Object.GetName()] = data
+}
+
+// secretsOf are the Secrets of the input under the names a decision about a Nova reads
+// them by.
+func (in *input) secretsOf(n *v1alpha1.Nova) map[string]nova.SecretData {
+	out := map[string]nova.SecretData{}
+	for namespace, secrets := range in.secrets {
+		for name, data := range secrets {
+			values := nova.SecretData{}
+			for key, value := range data {
+				values[key] = render.Sensitive(value)
+			}
+			out[nova.SecretKey(n, namespace, name)] = values
+		}
+	}
+	return out
 }
 
 // unjoin lists the single errors of a joined one. It does not look inside an error that

@@ -43,6 +43,16 @@ func TestCommands_Output(t *testing.T) {
 		"validate takes one kind of source":                {args: "validate -f nova.yaml -k kustomize/prod", code: 1},
 		"validate names every unreadable file":             {args: "validate -f missing.yaml -f gone.yaml", code: 1},
 		"validate refuses an input without our kinds":      {args: "validate -f secrets.yaml", code: 1},
+		"validate finds files in a kustomization":          {args: "validate -f kustomize/broken", code: 2},
+		"validate wants a kustomization of -k":             {args: "validate -k dir", code: 1},
+		"validate takes warnings for errors":               {args: "validate -f warnings.yaml --strict", code: 2},
+		"validate knows five formats":                      {args: "validate -f nova.yaml -o xml", code: 1},
+		"validate prints JSON":                             {args: "validate -f few.yaml -f warnings.yaml -f kustomize/broken -o json", code: 2},
+		"validate prints SARIF":                            {args: "validate -f few.yaml -f warnings.yaml -f kustomize/broken -o sarif", code: 2},
+		"validate prints SARIF without findings":           {args: "validate -f nova.yaml -o sarif"},
+		"validate prints workflow commands":                {args: "validate -f few.yaml -f warnings.yaml -f kustomize/broken -o github", code: 2},
+		"validate prints workflow commands of a stream":    {args: "validate -f - -o github", stdin: "few.yaml", code: 2},
+		"validate prints a code quality report":            {args: "validate -f few.yaml -f warnings.yaml -f kustomize/broken -o gitlab", code: 2},
 
 		"render puts placeholders where nothing is known": {args: "render -f nova.yaml"},
 		"render takes credentials from the input":         {args: "render -f nova.yaml -f secrets.yaml -f pool.yaml"},
@@ -65,7 +75,7 @@ func TestCommands_Output(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir("testdata")
+	t.Chdir(project(t))
 	files := map[string]bool{}
 	for name, tc := range cases {
 		file := filepath.Join(want, strings.ReplaceAll(name, " ", "-")+".txt")
@@ -96,6 +106,19 @@ func TestCommands_Output(t *testing.T) {
 			t.Errorf("%s belongs to no case", file)
 		}
 	}
+}
+
+// project is a copy of testdata in the folder deploy of a repository.
+func project(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	if err := os.CopyFS(filepath.Join(root, "deploy"), os.DirFS("testdata")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(root, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(root, "deploy")
 }
 
 func command(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {

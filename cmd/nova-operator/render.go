@@ -12,7 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/cmd/internal/check"
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
+	"github.com/c5c3/nova-operator/cmd/internal/report"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/nova"
 	"github.com/c5c3/nova-operator/render/stream"
@@ -41,7 +43,7 @@ Secrets of the input supply the credentials; placeholders stand in for the other
 are named in the output. With --observed, an observation decides which gates are open,
 and what is not in it does not exist.
 
-Findings go to standard error, one a line, as FILE: document N Kind/name: path: message;
+Findings go to standard error, one a line, as FILE:LINE: error: Kind/name: path: message;
 the exit code is then 2. Nothing is printed while a manifest has one. What could not be
 decided, or keeps a Nova from turning ready in the assumed world, is a finding too.
 
@@ -112,7 +114,10 @@ func (o *renderOptions) run(stdin io.Reader, stdout, stderr io.Writer) error {
 			_, _ = fmt.Fprintf(stderr, "note: %s: a placeholder stands in for %s\n", d.Document, name)
 		}
 		for _, problem := range d.problems(observed == nil) {
-			in.finding(stderr, d.Document, problem)
+			found := in.find(d.Document, check.Finding{Rule: check.RuleRender, Message: problem})
+			if err := report.Text(stderr, []report.Finding{found}); err != nil {
+				return err
+			}
 		}
 	}
 	if in.failed {

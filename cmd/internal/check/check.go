@@ -8,10 +8,12 @@
 package check
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,11 +24,58 @@ import (
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 )
 
+// The rules a finding can break. Their names are part of the output: they stay.
+const (
+	RuleParse        = "parse"
+	RuleKind         = "kind"
+	RuleUnknownField = "unknown-field"
+	RuleSchema       = "schema"
+	RuleCEL          = "cel"
+	RuleWebhook      = "rule"
+	RuleCatalog      = "catalog"
+	RuleDuplicate    = "duplicate"
+	RuleSecret       = "secret"
+	RuleRender       = "render"
+)
+
+// Rule describes a rule to people.
+type Rule struct{ ID, Short, Help string }
+
+// Rules are all rules, in the order of a check.
+var Rules = []Rule{
+	{RuleParse, "The document can't be read", "A document is one YAML or JSON object with apiVersion and kind, and no key twice."},
+	{RuleKind, "The kind is not served", "This build knows one version of Nova and NovaCompute."},
+	{RuleUnknownField, "The field is unknown", "The API server drops a field that the definition does not have, with a warning at most."},
+	{RuleSchema, "The value does not fit the definition", "The API server refuses the resource."},
+	{RuleCEL, "The values contradict each other", "The API server refuses the resource by a rule of the definition."},
+	{RuleWebhook, "The operator's webhook refuses it", "The API server refuses the resource when the webhooks are installed; the operator can't carry it out without."},
+	{RuleCatalog, "The option does not fit the release", "Nova ignores an option it does not know. Some options the operator sets itself."},
+	{RuleDuplicate, "The resource is there twice", "The one that is applied last wins."},
+	{RuleSecret, "The Secret can't be read", "Values under data are base64 of text; stringData takes the text."},
+	{RuleRender, "The Nova does not come up", "The objects can't be rendered, or the Nova would not turn ready with them."},
+}
+
 // Finding is one thing to correct, or a warning about it.
 type Finding struct {
-	// Message is "path: what is wrong".
-	Message string
+	Rule    string
 	Warning bool
+	// Path is the field, such as spec.extraConfig[DEFAULT][debug]; "" is the resource.
+	Path    string
+	Message string
+	// Suggestion is what to do, where it is known.
+	Suggestion string
+}
+
+// String is "path: message; suggestion".
+func (f Finding) String() string {
+	out := f.Message
+	if f.Path != "" {
+		out = f.Path + ": " + out
+	}
+	if f.Suggestion != "" {
+		out += "; " + f.Suggestion
+	}
+	return out
 }
 
 // Outcome is what is known about one manifest. Nova or Compute is set for a manifest
@@ -53,12 +102,12 @@ func Resource(u *unstructured.Unstructured, release string) Outcome {
 	kind := u.GroupVersionKind()
 	definition, err := definitionOf(kind)
 	if err != nil {
-		return Outcome{Findings: []Finding{{Message: err.Error()}}}
+		return Outcome{Findings: []Finding{{Rule: RuleKind, Path: "kind", Message: err.Error()}}}
 	}
 	u = u.DeepCopy()
 	c := &checker{object: u, seen: map[string]bool{}}
 	for _, path := range definition.prune(u.Object) {
-		c.find(path + ": unknown field")
+		c.find(Finding{Rule: RuleUnknownField, Path: path, Message: "unknown field", Suggestion: definition.alternatives(path)})
 	}
 	var undecodable error
 	if kind.Kind == v1alpha1.KindNova {
@@ -66,10 +115,14 @@ func Resource(u *unstructured.Unstructured, release string) Outcome {
 	} else {
 		undecodable = c.compute(release)
 	}
-	errs, complete := definition.validate(u)
-	c.errors(errs)
+	errs, broken, complete := definition.validate(u)
+	c.errors(RuleSchema, errs)
+	c.errors(RuleCEL, broken)
 	if !complete {
-		c.find("some validation rules were not checked because the object was invalid; correct the existing errors to complete validation")
+		c.find(Finding{
+			Rule: RuleSchema, Message: "some validation rules were not checked because the object was invalid",
+			Suggestion: "correct the existing errors to complete validation",
+		})
 	}
 	if undecodable != nil && !c.outcome.Failed() {
 		c.find(typeProblem(undecodable))
@@ -78,12 +131,12 @@ func Resource(u *unstructured.Unstructured, release string) Outcome {
 }
 
 // typeProblem names the field of a value that is of another type.
-func typeProblem(err error) string {
+func typeProblem(err error) Finding {
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) {
-		return fmt.Sprintf("%s: must be of type %s, not %s", mismatch.Field, mismatch.Type, mismatch.Value)
+		return Finding{Rule: RuleSchema, Path: mismatch.Field, Message: fmt.Sprintf("must be of type %s, not %s", mismatch.Type, mismatch.Value)}
 	}
-	return err.Error()
+	return Finding{Rule: RuleSchema, Message: err.Error()}
 }
 
 // nova applies the webhooks of a Nova. The error is why it does not decode.
@@ -115,13 +168,13 @@ type checker struct {
 	seen    map[string]bool
 }
 
-func (c *checker) find(message string) {
-	c.outcome.Findings = append(c.outcome.Findings, Finding{Message: message})
+func (c *checker) find(f Finding) {
+	c.outcome.Findings = append(c.outcome.Findings, f)
 }
 
 // errors keeps each finding once: the schema and the webhook share rules and their
 // words, and differ in the value they quote.
-func (c *checker) errors(list field.ErrorList) {
+func (c *checker) errors(rule string, list field.ErrorList) {
 	for _, err := range list {
 		id := err.Field + ": " + err.Detail
 		if err.Detail == "" {
@@ -129,16 +182,64 @@ func (c *checker) errors(list field.ErrorList) {
 		}
 		if !c.seen[id] {
 			c.seen[id] = true
-			c.find(err.Error())
+			message, suggestion := advice(err.ErrorBody())
+			if err.Type == field.ErrorTypeTypeInvalid && strings.Contains(err.Detail, "must be of type string") {
+				suggestion = "put the value in quotes"
+			}
+			c.find(Finding{Rule: rule, Path: err.Field, Message: message, Suggestion: suggestion})
 		}
 	}
 }
 
+// rules keeps what the webhook says.
 func (c *checker) rules(list field.ErrorList, warnings []string) {
-	c.errors(list)
-	for _, warning := range warnings {
-		c.outcome.Findings = append(c.outcome.Findings, Finding{Message: warning, Warning: true})
+	for _, err := range list {
+		rule := RuleWebhook
+		if strings.HasPrefix(err.Field, extraConfig) {
+			rule = RuleCatalog
+		}
+		c.errors(rule, field.ErrorList{err})
 	}
+	for _, warning := range warnings {
+		c.find(warned(warning))
+	}
+}
+
+// extraConfig is the path of the options.
+const extraConfig = "spec.extraConfig"
+
+// hints start the part of a message that says what to do.
+var hints = regexp.MustCompile(`; (option exists in section|did you mean|plain text goes under) |, (replaced by \[)`)
+
+// advice takes a message apart: what is wrong, and what to do.
+func advice(message string) (problem, suggestion string) {
+	at := hints.FindStringIndex(message)
+	if at == nil {
+		return message, ""
+	}
+	return message[:at[0]], strings.TrimLeft(message[at[0]:], ";, ")
+}
+
+// optionWarning starts a warning about one option.
+var optionWarning = regexp.MustCompile(`^\[([^\]]*)\] ([^ :]+): `)
+
+// warned finds the field a warning of the webhook is about, which is a sentence.
+func warned(sentence string) Finding {
+	out := Finding{Rule: RuleWebhook, Warning: true, Message: sentence}
+	if strings.HasPrefix(sentence, "extraConfig ") {
+		// The one about a Nova that is not there; here the input is all there is.
+		out.Rule, out.Path, out.Suggestion = RuleCatalog, extraConfig, "add the Nova to the input"
+		return out
+	}
+	if rest, ok := strings.CutPrefix(sentence, extraConfig+" "); ok {
+		out.Rule, out.Path, out.Message = RuleCatalog, extraConfig, rest
+		if option := optionWarning.FindStringSubmatch(rest); option != nil {
+			out.Path += "[" + option[1] + "][" + option[2] + "]"
+			out.Message = rest[len(option[0]):]
+		}
+	}
+	out.Message, out.Suggestion = advice(out.Message)
+	return out
 }
 
 // decode fills a typed resource. What keeps it from decoding is mostly told by the
@@ -158,18 +259,20 @@ func (c *checker) decode(into any) error {
 
 // dropExtraConfig removes the options whose value has no line in a file, and says which
 // they are.
-func dropExtraConfig(u *unstructured.Unstructured) []string {
+func dropExtraConfig(u *unstructured.Unstructured) []Finding {
 	extra, _, err := unstructured.NestedFieldNoCopy(u.Object, "spec", "extraConfig")
 	sections, ok := extra.(map[string]any)
 	if err != nil || !ok {
 		return nil
 	}
-	var problems []string
+	var problems []Finding
 	for _, section := range slices.Sorted(maps.Keys(sections)) {
 		before := len(problems)
 		options, ok := sections[section].(map[string]any)
 		if !ok {
-			problems = append(problems, fmt.Sprintf("spec.extraConfig[%s]: must map options to values", section))
+			problems = append(problems, Finding{
+				Rule: RuleCatalog, Path: fmt.Sprintf("%s[%s]", extraConfig, section), Message: "must map options to values",
+			})
 			delete(sections, section)
 		}
 		for _, option := range slices.Sorted(maps.Keys(options)) {
@@ -178,7 +281,9 @@ func dropExtraConfig(u *unstructured.Unstructured) []string {
 				_, err = v1alpha1.ParseConfigValue(raw)
 			}
 			if err != nil {
-				problems = append(problems, fmt.Sprintf("spec.extraConfig[%s][%s]: %v", section, option, err))
+				problems = append(problems, Finding{
+					Rule: RuleCatalog, Path: fmt.Sprintf("%s[%s][%s]", extraConfig, section, option), Message: err.Error(),
+				})
 				delete(options, option)
 			}
 		}
@@ -206,12 +311,17 @@ func (c *checker) stored(resource any, mutate func()) {
 	}
 }
 
-// sorted orders the findings, and leaves out one that another repeats with a reason.
+// sorted orders the findings by path, and leaves out one that another repeats with a
+// reason.
 func (c *checker) sorted() Outcome {
 	all := c.outcome.Findings
-	slices.SortStableFunc(all, func(a, b Finding) int { return strings.Compare(a.Message, b.Message) })
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Message, b.Message))
+	})
 	c.outcome.Findings = slices.DeleteFunc(slices.Clone(all), func(f Finding) bool {
-		return slices.ContainsFunc(all, func(other Finding) bool { return strings.HasPrefix(other.Message, f.Message+": ") })
+		return slices.ContainsFunc(all, func(other Finding) bool {
+			return other.Path == f.Path && strings.HasPrefix(other.Message, f.Message+": ")
+		})
 	})
 	return c.outcome
 }

@@ -43,9 +43,9 @@ func TestFixtures_PassTheBareSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		unknown := definition.prune(u.Object)
-		errs, complete := definition.validate(u)
-		if len(unknown) > 0 || len(errs) > 0 || !complete {
-			t.Errorf("%s: unknown %v, errors %v", file, unknown, errs)
+		errs, broken, complete := definition.validate(u)
+		if len(unknown) > 0 || len(errs)+len(broken) > 0 || !complete {
+			t.Errorf("%s: unknown %v, errors %v %v", file, unknown, errs, broken)
 		}
 	}
 }
@@ -62,39 +62,71 @@ spec:
 func TestResource_Findings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text, release string
-		want          []string
+		want          []Finding
 	}{
 		"a good pool": {pool, "2026.1", nil},
 		"an option of the Nova's release": {
 			pool + "  extraConfig: {libvirt: {cpu_modle: none}}\n", "2026.1",
-			[]string{`spec.extraConfig[libvirt][cpu_modle]: Invalid value: "cpu_modle": no such option in the nova 2026.1 option catalog; did you mean "cpu_mode" or "cpu_models"?`},
+			[]Finding{{
+				Rule: RuleCatalog, Path: "spec.extraConfig[libvirt][cpu_modle]",
+				Message:    `Invalid value: "cpu_modle": no such option in the nova 2026.1 option catalog`,
+				Suggestion: `did you mean "cpu_mode" or "cpu_models"?`,
+			}},
+		},
+		"an option that stands in another section": {
+			pool + "  extraConfig: {DEFAULT: {cpu_models: none}}\n", "2026.1",
+			[]Finding{{
+				Rule: RuleCatalog, Path: "spec.extraConfig[DEFAULT][cpu_models]",
+				Message:    `Invalid value: "cpu_models": no such option in the nova 2026.1 option catalog`,
+				Suggestion: `option exists in section [libvirt]`,
+			}},
 		},
 		"an option of a Nova that is not in the input is left to the webhook": {
-			pool + "  extraConfig: {libvirt: {cpu_modle: none}}\n", "", nil,
+			pool + "  extraConfig: {libvirt: {cpu_modle: none}}\n", "",
+			[]Finding{{
+				Rule: RuleCatalog, Warning: true, Path: "spec.extraConfig",
+				Message: "extraConfig catalog check skipped: Nova openstack/nova not found", Suggestion: "add the Nova to the input",
+			}},
+		},
+		"a deprecated option": {
+			pool + "  extraConfig: {DEFAULT: {rpc_response_timeout: 60, config_drive_format: iso9660}}\n", "2026.1",
+			[]Finding{{
+				Rule: RuleCatalog, Warning: true, Path: "spec.extraConfig[DEFAULT][config_drive_format]",
+				Message: "deprecated option in nova 2026.1, with no replacement",
+			}},
 		},
 		"fields nobody knows, each with its path": {
-			pool + "  nodeSelektor: {}\n  libvirt: {virtTyp: kvm}\nextra: 1\n", "",
-			[]string{"extra: unknown field", "spec.libvirt.virtTyp: unknown field", "spec.nodeSelektor: unknown field"},
+			pool + "  nodeSelektor: {}\n  libvirt: {virtTyp: kvm}\n  tolerations: [{keys: a, key: b}]\nextra: 1\n", "",
+			[]Finding{
+				{Rule: RuleUnknownField, Path: "extra", Message: "unknown field"},
+				{Rule: RuleUnknownField, Path: "spec.libvirt.virtTyp", Message: "unknown field", Suggestion: `did you mean "virtType"?`},
+				{Rule: RuleUnknownField, Path: "spec.nodeSelektor", Message: "unknown field", Suggestion: `did you mean "nodeSelector"?`},
+				{Rule: RuleUnknownField, Path: "spec.tolerations[0].keys", Message: "unknown field", Suggestion: `did you mean "key"?`},
+			},
 		},
 		"metadata the API server would not decode": {
 			strings.Replace(pool, "namespace: openstack", "namespace: openstack, labels: {a: 1}", 1), "",
-			[]string{"metadata.labels: must be of type string, not number"},
+			[]Finding{{Rule: RuleSchema, Path: "metadata.labels", Message: "must be of type string, not number"}},
 		},
 		"another version of our group": {
 			strings.Replace(pool, "v1alpha1", "v1", 1), "",
-			[]string{"nova.openstack.c5c3.io/v1 NovaCompute is not served; this build knows Nova and NovaCompute of nova.openstack.c5c3.io/v1alpha1"},
+			[]Finding{{
+				Rule: RuleKind, Path: "kind",
+				Message: "nova.openstack.c5c3.io/v1 NovaCompute is not served; this build knows Nova and NovaCompute of nova.openstack.c5c3.io/v1alpha1",
+			}},
+		},
+		"a rule of the definition that the webhook has, too, in other words": {
+			pool + "  libvirt: {cpuMode: custom}\n", "",
+			[]Finding{
+				{Rule: RuleCEL, Path: "spec.libvirt", Message: "Invalid value: cpuModels is required when cpuMode is custom and must be empty otherwise"},
+				{Rule: RuleWebhook, Path: "spec.libvirt.cpuModels", Message: "Invalid value: null: cpuModels is required when cpuMode is custom and must be empty otherwise"},
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := object(t, tc.text)
 			before := u.DeepCopy()
-			var got []string
-			for _, f := range Resource(u, tc.release).Findings {
-				if !f.Warning {
-					got = append(got, f.Message)
-				}
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, Resource(u, tc.release).Findings); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(before, u); diff != "" {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
@@ -24,6 +26,7 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/nova-operator/api/catalog"
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/kustomize/crd"
 )
@@ -100,20 +103,40 @@ func (d *definition) prune(object map[string]any) []string {
 	return slices.Compact(slices.Sorted(slices.Values(unknown)))
 }
 
-// validate is what the API server does on a create, in its order. It is not complete
-// while a field is missing or of another type: rules could not be evaluated then.
-func (d *definition) validate(u *unstructured.Unstructured) (errs field.ErrorList, complete bool) {
+// alternatives names the fields beside an unknown one that are spelt alike.
+func (d *definition) alternatives(path string) string {
+	at, name := d.structural, path
+	for {
+		part, rest, more := strings.Cut(name, ".")
+		if !more {
+			return catalog.DidYouMean(name, slices.Sorted(maps.Keys(at.Properties)))
+		}
+		above, _, isItem := strings.Cut(part, "[")
+		next, known := at.Properties[above]
+		if !known {
+			return ""
+		}
+		at, name = &next, rest
+		if isItem && at.Items != nil {
+			at = at.Items
+		}
+	}
+}
+
+// validate is what the API server does on a create, in its order: the schema, then the
+// rules. It is not complete while a field is missing or of another type: rules could not
+// be evaluated then.
+func (d *definition) validate(u *unstructured.Unstructured) (errs, broken field.ErrorList, complete bool) {
 	errs = apivalidation.ValidateObjectMetaAccessor(u, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	errs = append(errs, validation.ValidateCustomResource(nil, u.Object, d.schema)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, d.structural, u.Object)...)
 	if slices.ContainsFunc(errs, blocking) {
-		return errs, false
+		return errs, nil, false
 	}
 	if d.rules != nil {
-		broken, _ := d.rules.Validate(context.Background(), nil, d.structural, u.Object, nil, celconfig.RuntimeCELCostBudget)
-		errs = append(errs, broken...)
+		broken, _ = d.rules.Validate(context.Background(), nil, d.structural, u.Object, nil, celconfig.RuntimeCELCostBudget)
 	}
-	return errs, true
+	return errs, broken, true
 }
 
 func blocking(err *field.Error) bool {

@@ -1,15 +1,10 @@
 package manifest
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
@@ -25,6 +20,8 @@ type Document struct {
 	Object *unstructured.Unstructured
 	// Err is why the document does not parse.
 	Err error
+
+	source source
 }
 
 // String is "FILE: document N Kind/name", or without the object's name when it did not
@@ -39,25 +36,15 @@ func (d Document) String() string {
 
 // parse splits a stream and reads each of its documents.
 func (c *collection) parse(file string, raw []byte) {
-	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(raw)))
 	next := Document{File: file}
-	for {
-		text, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			next.Number++
-			next.Err = errors.New("the stream does not split into documents")
-			c.documents = append(c.documents, next)
-			return
-		}
-		for _, part := range values(text) {
-			object, err := decode(part)
+	for _, whole := range split(raw) {
+		for _, part := range whole.values() {
+			object, err := decode(part.raw)
 			if err == nil && object == nil {
 				continue
 			}
 			next.Number++
+			next.source = source{text: part}
 			c.add(next, object, err)
 		}
 	}
@@ -74,7 +61,9 @@ func (c *collection) add(d Document, object map[string]any, err error) {
 		c.documents = append(c.documents, d)
 		return
 	}
+	inside := d.source.inside
 	for i, item := range items {
+		d.source.inside = fmt.Sprintf("%s.items[%d]", inside, i)
 		fields, isObject := item.(map[string]any)
 		if !isObject || fields["kind"] == nil || fields["apiVersion"] == nil {
 			c.add(d, nil, fmt.Errorf("items[%d] has no apiVersion or no kind", i))
@@ -84,32 +73,12 @@ func (c *collection) add(d Document, object map[string]any, err error) {
 	}
 }
 
-// values splits JSON objects that follow each other without a separator. Anything
-// else is one value.
-func values(text []byte) [][]byte {
-	if trimmed := bytes.TrimSpace(text); len(trimmed) == 0 || trimmed[0] != '{' {
-		return [][]byte{text}
-	}
-	var out [][]byte
-	decoder := kjson.NewDecoderCaseSensitivePreserveInts(bytes.NewReader(text))
-	for {
-		var value map[string]any
-		start := decoder.InputOffset()
-		if err := decoder.Decode(&value); errors.Is(err, io.EOF) {
-			return out
-		} else if err != nil {
-			return [][]byte{text}
-		}
-		out = append(out, text[start:decoder.InputOffset()])
-	}
-}
-
 // decode reads one document; nil stands for an empty one. A key given twice is an
 // error.
 func decode(text []byte) (map[string]any, error) {
 	raw, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
-		return nil, syntaxError(err)
+		return nil, syntaxError(text, err)
 	}
 	var value any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &value); err != nil {
@@ -123,21 +92,4 @@ func decode(text []byte) (map[string]any, error) {
 		return nil, errors.New("has no apiVersion or no kind")
 	}
 	return object, nil
-}
-
-var (
-	line      = regexp.MustCompile(`line \d+`)
-	duplicate = regexp.MustCompile(`(line \d+): (key "[^"]*" already set in map)`)
-)
-
-// syntaxError says where a document does not parse. The parser's own words can quote
-// the text at hand, which may be a credential.
-func syntaxError(err error) error {
-	if found := duplicate.FindStringSubmatch(err.Error()); found != nil {
-		return fmt.Errorf("%s of the document: %s", found[1], found[2])
-	}
-	if found := line.FindString(err.Error()); found != "" {
-		return fmt.Errorf("does not parse as YAML: see %s of the document", found)
-	}
-	return errors.New("does not parse as YAML")
 }

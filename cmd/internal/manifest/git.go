@@ -46,7 +46,7 @@ func locateInGit(spec, revision string) (place, error) {
 	if _, _, err := tree.find(inside); err != nil {
 		return place{}, fmt.Errorf("%s: %w", spec, err)
 	}
-	return place{tree, "/" + inside, GitPrefix + revision + ":" + inside}, nil
+	return place{tree, GitPrefix + revision + ":", inside}, nil
 }
 
 // repository is a clone on disk, read and never written.
@@ -131,7 +131,7 @@ func (s readOnly) Config() (*config.Config, error) {
 	return out, nil
 }
 
-// rooted turns a path of a user into one from the root of the repository, "" for the
+// rooted turns a path of a user into one from the root of the repository, "." for the
 // root itself.
 func (r repository) rooted(name, working string) (string, error) {
 	slashed := filepath.ToSlash(name)
@@ -151,8 +151,6 @@ func (r repository) rooted(name, working string) (string, error) {
 		return "", errors.New("the path starts at the root of the repository, without a slash")
 	case cleaned == ".." || strings.HasPrefix(cleaned, "../"):
 		return "", errors.New("the path leaves the repository")
-	case cleaned == ".":
-		return "", nil
 	}
 	return cleaned, nil
 }
@@ -182,4 +180,13 @@ func (r repository) tree(revision string) (*commitTree, error) {
 // missing is a path that is not in a commit.
 func missing(name string) error {
 	return &fs.PathError{Op: "find", Path: name, Err: fs.ErrNotExist}
+}
+
+// RepositoryRoot is the root of the working tree a directory is in, or the directory
+// when it is in none.
+func RepositoryRoot(directory string) string {
+	if root, _, err := findRepository(directory); err == nil && root != "" {
+		return root
+	}
+	return directory
 }

@@ -21,7 +21,9 @@ func history(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	origin := filepath.Join(root, "origin")
-	nova := func(name string) string { return "apiVersion: example.com/v1\nkind: Nova\nmetadata: {name: " + name + "}\n" }
+	nova := func(name string) string {
+		return "apiVersion: example.com/v1\nkind: Nova\nmetadata: {name: " + name + "}\n"
+	}
 	runGit(t, root, "init", "-q", "-b", "main", origin)
 	commit := func(message string, content map[string]string) {
 		for name, text := range content {

@@ -12,13 +12,15 @@ import (
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 )
 
 // kustomize builds a kustomization in this process. Its plugins stay off.
 func (c *collection) kustomize(at place) error {
-	tree := &offline{FileSystem: at.tree}
+	tree := &offline{FileSystem: at.tree, traced: at.join(at.kustomizationFile()).path}
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(tree, at.path)
 	if len(tree.refused) > 0 {
 		// The build itself only says that it found no kustomization.
@@ -27,20 +29,52 @@ func (c *collection) kustomize(at place) error {
 	if err != nil {
 		// Not wrapped: a file that is missing inside of the kustomization must not look
 		// like a kustomization that is not there.
-		return fmt.Errorf("build %s: %v", at.name, err)
+		return fmt.Errorf("build %s: %v", at, err)
 	}
-	raw, err := built.AsYaml()
-	if err != nil {
-		return fmt.Errorf("print %s: %w", at.name, err)
+	from := &build{kustomization: at, tree: tree, parsed: map[string][]Document{}}
+	for i, r := range built.Resources() {
+		start, err := r.GetOrigin()
+		if err == nil && !tree.keepOrigin {
+			err = r.SetOrigin(nil)
+		}
+		if err != nil {
+			return fmt.Errorf("build %s: %w", at, err)
+		}
+		raw, err := r.AsYAML()
+		if err != nil {
+			return fmt.Errorf("print %s: %w", at, err)
+		}
+		c.built(from, i+1, newText(raw, 0, 0), start)
 	}
-	c.parse(at.name, raw)
 	return nil
+}
+
+// built keeps one resource of a kustomization. Start is nil for a generated one.
+func (c *collection) built(from *build, number int, content *text, start *resource.Origin) {
+	object, err := decode(content.raw)
+	if err != nil || object == nil {
+		return
+	}
+	made := &origin{build: from}
+	if start != nil && start.Path != "" {
+		made.file = new(from.kustomization.join(start.Path))
+	}
+	c.add(Document{File: from.kustomization.String(), Number: number, source: source{text: content, origin: made}}, object, nil)
 }
 
 // offline is a file system whose kustomizations name nothing that would be fetched: one
 // that does is refused before kustomize sees it.
+//
+// It also has kustomize say which file each resource came from, as the option
+// originAnnotations of the kustomization does.
 type offline struct {
 	filesys.FileSystem
+	// traced is the kustomization that is built.
+	traced string
+	// keepOrigin is set when that kustomization asks for the annotations itself.
+	keepOrigin bool
+	// read are the manifests that were read.
+	read    []string
 	refused []error
 }
 
@@ -50,12 +84,15 @@ func (o *offline) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if isManifest(name) {
+		o.read = append(o.read, name)
+	}
 	isKustomization := slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(name))
 	if !isKustomization && !strings.Contains(string(raw), "apiVersion: builtin") {
 		return raw, nil
 	}
-	var content any
-	if err := yaml.Unmarshal(raw, &content); err != nil {
+	var content map[string]any
+	if yaml.Unmarshal(raw, &content) != nil || content == nil {
 		// Kustomize says what is wrong.
 		return raw, nil
 	}
@@ -64,7 +101,30 @@ func (o *offline) ReadFile(name string) ([]byte, error) {
 		o.refused = append(o.refused, err)
 		return nil, err
 	}
+	if isKustomization && o.isTraced(name) {
+		return o.trace(raw, content)
+	}
 	return raw, nil
+}
+
+// isTraced compares as kustomize names files: absolute, and without links.
+func (o *offline) isTraced(name string) bool {
+	directory, file, err := o.CleanedAbs(o.traced)
+	return err == nil && directory.Join(file) == name
+}
+
+// trace adds the option to a kustomization.
+func (o *offline) trace(raw []byte, content map[string]any) ([]byte, error) {
+	options, ok := content["buildMetadata"].([]any)
+	if !ok && content["buildMetadata"] != nil {
+		return raw, nil
+	}
+	o.keepOrigin = slices.Contains(options, any(types.OriginAnnotations))
+	if o.keepOrigin {
+		return raw, nil
+	}
+	content["buildMetadata"] = append(options, types.OriginAnnotations)
+	return yaml.Marshal(content)
 }
 
 var (

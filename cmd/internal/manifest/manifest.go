@@ -107,9 +107,9 @@ func (c *collection) kustomization(spec string) error {
 func (c *collection) file(at place) error {
 	raw, err := at.tree.ReadFile(at.path)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", at.name, err)
+		return fmt.Errorf("read %s: %w", at, err)
 	}
-	c.parse(at.name, raw)
+	c.parse(at.String(), raw)
 	return nil
 }
 
@@ -118,19 +118,23 @@ func (c *collection) file(at place) error {
 func (c *collection) directory(at place) error {
 	names, err := at.tree.ReadDir(at.path)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", at.name, err)
+		return fmt.Errorf("read %s: %w", at, err)
 	}
 	var errs []error
 	var found bool
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		file := at.join(name)
-		if slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) && !at.tree.IsDir(file.path) {
+		if isManifest(name) && !at.tree.IsDir(file.path) {
 			found = true
 			errs = append(errs, c.file(file))
 		}
 	}
 	if !found {
-		return fmt.Errorf("%s holds no manifest", at.name)
+		return fmt.Errorf("%s holds no manifest", at)
 	}
 	return errors.Join(errs...)
+}
+
+func isManifest(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }

@@ -30,7 +30,7 @@ func Observation(path string) (*nova.Observed, error) {
 func decodeObservation(raw []byte) (*nova.Observed, []error) {
 	asJSON, err := yaml.YAMLToJSONStrict(raw)
 	if err != nil {
-		return nil, []error{syntaxError(err)}
+		return nil, []error{located(syntaxError(raw, err))}
 	}
 	if errs := textOnly(asJSON); len(errs) > 0 {
 		return nil, errs

@@ -17,10 +17,10 @@ const GitPrefix = "git:"
 type place struct {
 	// tree holds it: the disk, or a commit.
 	tree filesys.FileSystem
+	// prefix is git:REV: for a commit.
+	prefix string
 	// path is where in the tree.
 	path string
-	// name is what findings and errors call it.
-	name string
 }
 
 // locate finds what a user named.
@@ -31,21 +31,20 @@ func locate(spec string) (place, error) {
 	if _, err := os.Stat(spec); err != nil {
 		return place{}, err
 	}
-	return place{filesys.MakeFsOnDisk(), spec, spec}, nil
+	return place{filesys.MakeFsOnDisk(), "", spec}, nil
 }
 
-// join is a file of a directory.
-func (p place) join(name string) place {
-	return place{p.tree, filepath.Join(p.path, name), p.named(name)}
-}
-
-// named is what a file of a directory is called. The root of a repository ends in the
-// colon after its revision.
-func (p place) named(name string) string {
-	if p.name == "" || strings.HasSuffix(p.name, ":") {
-		return p.name + name
+// String is what findings and errors call a place.
+func (p place) String() string {
+	if p.prefix != "" && p.path == "." {
+		return p.prefix
 	}
-	return filepath.Join(p.name, name)
+	return p.prefix + p.path
+}
+
+// join is a file named from a directory.
+func (p place) join(name string) place {
+	return place{p.tree, p.prefix, filepath.Join(p.path, name)}
 }
 
 // kustomized reports whether a directory holds a kustomization.
@@ -57,7 +56,7 @@ func (p place) kustomized() bool {
 // without one.
 func (p place) kustomizationFile() string {
 	names := konfig.RecognizedKustomizationFileNames()
-	if i := slices.IndexFunc(names, func(name string) bool { return p.tree.Exists(filepath.Join(p.path, name)) }); i >= 0 {
+	if i := slices.IndexFunc(names, func(name string) bool { return p.tree.Exists(p.join(name).path) }); i >= 0 {
 		return names[i]
 	}
 	return ""

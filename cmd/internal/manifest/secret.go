@@ -2,12 +2,12 @@ package manifest
 
 import (
 	"encoding/base64"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/nova-operator/cmd/internal/check"
 )
 
 // IsSecret reports whether a document is a Secret.
@@ -15,45 +15,43 @@ func (d Document) IsSecret() bool {
 	return d.Object.GetAPIVersion() == "v1" && d.Object.GetKind() == "Secret"
 }
 
-// Secret returns the content of a Secret, stringData over data as on the API server.
-// Its errors name keys, never values.
-func Secret(u *unstructured.Unstructured) (map[string]string, error) {
+// Secret returns the content of a Secret, stringData over data as on the API server. Its
+// findings name keys, never values.
+func Secret(u *unstructured.Unstructured) (map[string]string, []check.Finding) {
 	out := map[string]string{}
-	var errs []error
-	data, err := section(u, "data")
-	errs = append(errs, err)
+	data, problems := section(u, "data")
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		raw, err := base64.StdEncoding.DecodeString(data[key])
 		if err != nil {
-			errs = append(errs, fmt.Errorf("data.%s: must be base64; plain text goes under stringData", key))
+			problems = append(problems, secretProblem("data."+key, "must be base64", "plain text goes under stringData"))
 			continue
 		}
 		out[key] = string(raw)
 	}
-	text, err := section(u, "stringData")
-	errs = append(errs, err)
+	text, more := section(u, "stringData")
 	maps.Copy(out, text)
-	return out, errors.Join(errs...)
+	return out, append(problems, more...)
 }
 
 // section reads one of the two maps of a Secret.
-func section(u *unstructured.Unstructured, name string) (map[string]string, error) {
-	switch entries := u.Object[name].(type) {
-	case nil:
-		return nil, nil
-	case map[string]any:
-		out := map[string]string{}
-		var errs []error
-		for _, key := range slices.Sorted(maps.Keys(entries)) {
-			value, ok := entries[key].(string)
-			if !ok {
-				errs = append(errs, fmt.Errorf("%s.%s: must be a string", name, key))
-				continue
-			}
-			out[key] = value
-		}
-		return out, errors.Join(errs...)
-	default:
-		return nil, fmt.Errorf("%s: must be a map", name)
+func section(u *unstructured.Unstructured, name string) (map[string]string, []check.Finding) {
+	out := map[string]string{}
+	entries, ok := u.Object[name].(map[string]any)
+	if !ok && u.Object[name] != nil {
+		return nil, []check.Finding{secretProblem(name, "must be a map", "")}
 	}
+	var problems []check.Finding
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		value, ok := entries[key].(string)
+		if !ok {
+			problems = append(problems, secretProblem(name+"."+key, "must be a string", "put it in quotes"))
+			continue
+		}
+		out[key] = value
+	}
+	return out, problems
+}
+
+func secretProblem(path, message, suggestion string) check.Finding {
+	return check.Finding{Rule: check.RuleSecret, Path: path, Message: message, Suggestion: suggestion}
 }
