@@ -1,6 +1,7 @@
 // Package process runs the operator's binary the way an installation does: built from
 // this tree, with a token of its own service account and the generated role, next to
-// the control plane of a test. Health probes go through the played network.
+// the control plane of a test. Health probes go through the played network, where a test
+// has one.
 package process
 
 import (
@@ -77,7 +78,7 @@ type Options struct {
 	Binary string
 	// Config is the admin's, who asks for the token.
 	Config *rest.Config
-	// Network answers the health probes.
+	// Network answers the health probes; nil leaves them to the machine's own.
 	Network *surroundings.Network
 	// Log receives standard output and error; Dir holds the kubeconfig.
 	Log, Dir string
@@ -115,7 +116,10 @@ func Start(ctx context.Context, o Options) (*Operator, error) {
 		return nil, err
 	}
 	cmd := exec.Command(o.Binary, args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HTTP_PROXY="+o.Network.URL.String(), "http_proxy=")
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "http_proxy=")
+	if o.Network != nil {
+		cmd.Env = append(cmd.Env, "HTTP_PROXY="+o.Network.URL.String())
+	}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
