@@ -2,16 +2,17 @@ package preview
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
-	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/nova"
 )
 
@@ -72,16 +73,13 @@ func (b *builder) resource() {
 	b.out.Namespace, b.out.Name = shown.Namespace, shown.Name
 }
 
-// content is the part of a resource that its manifest decides, with stored defaults.
+// content is the part of a resource that its manifest decides.
 func content(n *v1alpha1.Nova) (*unstructured.Unstructured, error) {
-	n = n.DeepCopy()
-	n.Default()
-	object, err := render.NewObject(render.StageConfig, render.Policy{}, &v1alpha1.Nova{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindNova},
-		ObjectMeta: metav1.ObjectMeta{Namespace: n.Namespace, Name: n.Name},
-		Spec:       n.Spec,
-	})
-	return object.Content, err
+	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&n.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode Nova %s/%s: %w", n.Namespace, n.Name, err)
+	}
+	return &unstructured.Unstructured{Object: map[string]any{"spec": spec}}, nil
 }
 
 // actions translate those of the applier.
@@ -110,7 +108,7 @@ func (b *builder) objects() {
 // held lists what a gate keeps. Generations of the configuration that stay as history
 // are unchanged.
 func (b *builder) held(item Item) {
-	if item.Key.GroupVersionKind == nova.KindConfigMap && item.Before != nil {
+	if item.Reason == nova.GateHistory || item.Reason == nova.GateMounted {
 		b.out.Summary.count(ActionUnchanged)
 		return
 	}

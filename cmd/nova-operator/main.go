@@ -2,7 +2,8 @@
 // would do.
 //
 // Exit code 0 is success, 2 means that the input has findings, each printed on
-// standard error, and 1 is everything else.
+// standard error, and 1 is everything else. Of diff, 1 means differences, and 3 is
+// everything else.
 package main
 
 import (
@@ -19,12 +20,16 @@ const (
 	exitOK       = 0
 	exitError    = 1
 	exitFindings = 2
+	// diff gives 1 another meaning, as kubectl does.
+	exitDiffers   = 1
+	exitDiffError = 3
 )
 
 // commands are the subcommands, in the order help lists them.
 var commands = []func() *cobra.Command{
 	newManagerCommand,
 	newRenderCommand,
+	newDiffCommand,
 	newValidateCommand,
 	newVersionCommand,
 }
@@ -49,14 +54,18 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	for _, command := range commands {
 		root.AddCommand(command())
 	}
-	err := root.Execute()
+	command, err := root.ExecuteC()
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errFindings):
 		return exitFindings
-	default:
-		_, _ = fmt.Fprintf(stderr, "nova-operator: %v\n", err)
-		return exitError
+	case errors.Is(err, errDiffers):
+		return exitDiffers
 	}
+	_, _ = fmt.Fprintf(stderr, "nova-operator: %v\n", err)
+	if command.Name() == nameDiff {
+		return exitDiffError
+	}
+	return exitError
 }

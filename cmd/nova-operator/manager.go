@@ -62,8 +62,7 @@ func newManagerCommand() *cobra.Command {
 
 // validate refuses flags the manager would misunderstand.
 func (o *managerOptions) validate() error {
-	policies := []string{"", string(corev1.PullAlways), string(corev1.PullIfNotPresent), string(corev1.PullNever)}
-	if !slices.Contains(policies, o.pullPolicy) {
+	if !slices.Contains(pullPolicies, o.pullPolicy) {
 		return fmt.Errorf("--default-image-pull-policy %q: must be Always, IfNotPresent or Never", o.pullPolicy)
 	}
 	if !o.webhooks && !o.controllers {

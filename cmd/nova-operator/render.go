@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
@@ -26,7 +25,7 @@ type renderOptions struct {
 	observed string
 	output   string
 	reveal   []string
-	pull     string
+	flags    settingsFlags
 	settings nova.Settings
 }
 
@@ -63,8 +62,7 @@ decided, or keeps a Nova from turning ready in the assumed world, is a finding t
 	flags.StringVar(&o.observed, "observed", "", "file with an observation of the input's one Nova")
 	flags.StringVarP(&o.output, "output", "o", "yaml", "yaml or json")
 	flags.StringSliceVar(&o.reveal, "secrets", nil, "names of Secrets of the output whose values are printed")
-	flags.StringVar(&o.settings.OperatorNamespace, "operator-namespace", "", "namespace of the operator, which a NetworkPolicy lets in")
-	flags.StringVar(&o.pull, "default-image-pull-policy", "", "the operator's flag of this name")
+	o.flags.add(command)
 	return command
 }
 
@@ -72,11 +70,9 @@ func (o *renderOptions) check() error {
 	if !slices.Contains([]string{"yaml", "json"}, o.output) {
 		return fmt.Errorf("-o %s: must be yaml or json", o.output)
 	}
-	if !slices.Contains([]string{"", string(corev1.PullAlways), string(corev1.PullIfNotPresent), string(corev1.PullNever)}, o.pull) {
-		return fmt.Errorf("--default-image-pull-policy %s: must be Always, IfNotPresent or Never", o.pull)
-	}
-	o.settings.PullPolicy = corev1.PullPolicy(o.pull)
-	return nil
+	var err error
+	o.settings, err = o.flags.settings()
+	return err
 }
 
 // run prints the decision about every Nova, or the findings of the input.
@@ -95,7 +91,7 @@ func (o *renderOptions) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	var decisions []decision
 	for _, r := range in.resources {
 		if r.Nova == nil {
-			_, _ = fmt.Fprintf(stderr, "note: %s: a NovaCompute is checked but not rendered by this build\n", r.Document)
+			noteCompute(stderr, r)
 			continue
 		}
 		decisions = append(decisions, o.decide(r, in, observed))
@@ -139,16 +135,7 @@ func (o *renderOptions) decide(r resource, in input, observed *nova.Observed) de
 		from.Observed = *observed
 		return decision{r, nova.Decide(from), nil}
 	}
-	from.Observed.Secrets = map[string]nova.SecretData{}
-	for namespace, secrets := range in.secrets {
-		for name, data := range secrets {
-			values := nova.SecretData{}
-			for key, value := range data {
-				values[key] = render.Sensitive(value)
-			}
-			from.Observed.Secrets[nova.SecretKey(r.Nova, namespace, name)] = values
-		}
-	}
+	from.Observed.Secrets = in.secretsOf(r.Nova)
 	result, placeholders := nova.Settle(from)
 	return decision{r, result, placeholders}
 }

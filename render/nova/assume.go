@@ -171,19 +171,21 @@ func (o *Observed) assume(object render.Object) {
 	case KindCronJob:
 		o.ArchiveConfigMap = configMapOf(content, "spec", "jobTemplate", "spec", "template", "spec", "volumes")
 	case KindDeployment:
-		o.Deployments[name] = assumedDeployment(content)
+		before, live := o.Deployments[name]
+		o.Deployments[name] = assumedDeployment(content, before, live)
 	}
 }
 
-// assumedDeployment is a Deployment that came up as it was applied.
-func assumedDeployment(u *unstructured.Unstructured) Deployment {
-	replicas := int32(1)
+// assumedDeployment is a Deployment that came up as it was applied. A count that the
+// payload leaves to others stays.
+func assumedDeployment(u *unstructured.Unstructured, before Deployment, live bool) Deployment {
+	replicas, owns := before.wanted(), false
 	if count, ok, err := unstructured.NestedInt64(u.Object, "spec", "replicas"); ok && err == nil {
-		replicas = int32(count)
+		replicas, owns = int32(count), before.OwnsReplicas || !live
 	}
 	image, configMap := templateOf(u)
 	return Deployment{
-		Generation: 1, ObservedGeneration: 1, Replicas: &replicas, TotalReplicas: replicas,
+		Generation: 1, ObservedGeneration: 1, Replicas: &replicas, OwnsReplicas: owns, TotalReplicas: replicas,
 		UpdatedReplicas: replicas, ReadyReplicas: replicas, AvailableReplicas: replicas, Available: true,
 		Image: image, ConfigMap: configMap,
 	}

@@ -11,6 +11,12 @@ import (
 // for a rollback by hand.
 const history = 3
 
+// Why a generation of the configuration stays.
+const (
+	GateHistory = "history"
+	GateMounted = "a live pod template mounts it"
+)
+
 // retained are the generations to leave alone: the newest ones before the current,
 // and every one a live pod template still names, whatever its age.
 func (p *pass) retained() []render.Held {
@@ -25,9 +31,9 @@ func (p *pass) retained() []render.Held {
 		gate := ""
 		switch {
 		case mounted[cm.Name]:
-			gate = "a live pod template mounts it"
+			gate = GateMounted
 		case i < history:
-			gate = "history"
+			gate = GateHistory
 		default:
 			continue
 		}

@@ -42,11 +42,7 @@ func (c *Cluster) Admit(ctx context.Context, manifest *unstructured.Unstructured
 		return nil, nil, fmt.Errorf("the API server refuses it: %w", err)
 	}
 	n, err := decode(u)
-	if err != nil {
-		return nil, nil, err
-	}
-	n.Default()
-	return n, notes, nil
+	return n, notes, err
 }
 
 // merged lays a manifest over the live resource.

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/cmd/internal/live"
+	"github.com/c5c3/nova-operator/cmd/internal/manifest"
+	"github.com/c5c3/nova-operator/preview"
+	"github.com/c5c3/nova-operator/render/nova"
+)
+
+const nameDiff = "diff"
+
+// errDiffers says that the change does something; it is printed already.
+var errDiffers = errors.New("there are differences")
+
+// diffOptions are the flags of diff.
+type diffOptions struct {
+	source   manifest.Source
+	from, to string
+	access   live.Access
+	settings settingsFlags
+	output   string
+	colour   string
+	limit    int
+	exitZero bool
+}
+
+func newDiffCommand() *cobra.Command {
+	var o diffOptions
+	command := &cobra.Command{
+		Use:   nameDiff + " (-f FILE|DIR|- | -k KUSTOMIZATION | --from A --to B)",
+		Short: "Show what a change would do, on a cluster or between two revisions",
+		Long: `Shows what applying the Novas of the input would do: the objects that change, field by
+field, what restarts, which Jobs run, in which order, and what a gate keeps.
+
+With -f or -k the input is compared with the cluster of the kubeconfig. The decision is
+the operator's own, from what is observed there now; every object that may differ is
+sent with dry run, so defaults and admission show. Nothing is written.
+
+With --from and --to two states of the manifests are compared without a cluster. Each is
+a file, a directory, a kustomization or git:REV:PATH; a place that does not exist on one
+side counts as empty. Everything a Nova refers to is assumed to be there and to work.
+
+Values of Secrets never appear: a digest with a key drawn anew in each run stands in, so
+that a change shows and digests of two runs don't compare.
+
+The exit code is 0 without differences, 1 with differences, 2 when the input has findings
+or a resource can't get to where the change wants it, and 3 on any other error.`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			err := o.run(command.Context(), command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
+			if errors.Is(err, errDiffers) && o.exitZero {
+				return nil
+			}
+			return err
+		},
+	}
+	flags := command.Flags()
+	placeFlags(command, &o.source)
+	flags.StringVar(&o.from, "from", "", "the state before: a file, directory, kustomization or git:REV:PATH")
+	flags.StringVar(&o.to, "to", "", "the state after, in the same forms")
+	flags.StringVarP(&o.output, "output", "o", "text", "text, unified, json or markdown")
+	flags.StringVar(&o.colour, "color", "auto", "auto, always or never, for text")
+	flags.IntVar(&o.limit, "limit", preview.DefaultLimit, "longest Markdown, in bytes; what does not fit is named")
+	flags.BoolVar(&o.exitZero, "exit-zero", false, "exit with 0 when there are differences")
+	accessFlags(command, &o.access)
+	o.settings.add(command)
+	command.MarkFlagsOneRequired("filename", "kustomize", "from")
+	command.MarkFlagsRequiredTogether("from", "to")
+	for _, live := range []string{"filename", "kustomize", "kubeconfig", "context"} {
+		command.MarkFlagsMutuallyExclusive(live, "from")
+	}
+	return command
+}
+
+// accessFlags are the flags of every command that looks at a cluster.
+func accessFlags(command *cobra.Command, access *live.Access) {
+	command.Flags().StringVar(&access.Kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
+	command.Flags().StringVar(&access.Context, "context", "", "context of the kubeconfig")
+}
+
+func (o *diffOptions) run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+	if !slices.Contains([]string{"text", "unified", "json", "markdown"}, o.output) {
+		return fmt.Errorf("-o %s: must be text, unified, json or markdown", o.output)
+	}
+	if !slices.Contains([]string{"auto", "always", "never"}, o.colour) {
+		return fmt.Errorf("--color %s: must be auto, always or never", o.colour)
+	}
+	settings, err := o.settings.settings()
+	if err != nil {
+		return err
+	}
+	var document *preview.Document
+	if o.from != "" {
+		document, err = o.offline(settings, stdin, stderr)
+	} else {
+		document, err = o.live(ctx, settings, stdin, stderr)
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.print(document, stdout); err != nil {
+		return err
+	}
+	switch {
+	case document.Failed():
+		return errFindings
+	case document.Differs():
+		return errDiffers
+	default:
+		return nil
+	}
+}
+
+func (o *diffOptions) print(d *preview.Document, w io.Writer) error {
+	switch o.output {
+	case "unified":
+		return d.Unified(w)
+	case "json":
+		return d.JSON(w)
+	case "markdown":
+		return d.Markdown(w, o.limit)
+	default:
+		return d.Text(w, preview.TextOptions{Colour: o.coloured(w)})
+	}
+}
+
+// coloured follows the flag, or the terminal and NO_COLOR.
+func (o *diffOptions) coloured(w io.Writer) bool {
+	if o.colour != "auto" {
+		return o.colour == "always"
+	}
+	file, ok := w.(*os.File)
+	return ok && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(file.Fd()))
+}
+
+// live compares the input with a cluster.
+func (o *diffOptions) live(ctx context.Context, settings nova.Settings, stdin io.Reader, stderr io.Writer) (*preview.Document, error) {
+	in, err := readInput(o.source, stdin, stderr)
+	if err != nil {
+		return nil, err
+	}
+	if in.failed {
+		return nil, errFindings
+	}
+	cluster, err := live.Connect(o.access, apply.NewVeil())
+	if err != nil {
+		return nil, err
+	}
+	settings, notes := cluster.Settings(ctx, settings)
+	resources := []preview.Resource{}
+	for _, r := range in.resources {
+		if r.Nova == nil {
+			noteCompute(stderr, r)
+			continue
+		}
+		one, err := cluster.Preview(ctx, live.Change{Manifest: r.Document.Object, Secrets: in.secretsOf(r.Nova)}, settings, notes)
+		if err != nil {
+			return nil, err
+		}
+		resources = append(resources, one)
+	}
+	return preview.New(preview.ModeLive, "", "", resources), nil
+}
+
+// noteCompute says that a NovaCompute is not decided yet.
+func noteCompute(stderr io.Writer, r resource) {
+	_, _ = fmt.Fprintf(stderr, "note: %s: a NovaCompute is checked but not rendered by this build\n", r.Document)
+}
+
+// offline compares two states of the manifests.
+func (o *diffOptions) offline(settings nova.Settings, stdin io.Reader, stderr io.Writer) (*preview.Document, error) {
+	before, err := o.side(o.from, stdin, io.Discard)
+	if err != nil {
+		return nil, fmt.Errorf("--from: %w", err)
+	}
+	after, err := o.side(o.to, stdin, stderr)
+	if err != nil {
+		return nil, fmt.Errorf("--to: %w", err)
+	}
+	if after.failed {
+		return nil, errFindings
+	}
+	resources := compareSides(before, after, settings, apply.NewVeil())
+	return preview.New(preview.ModeOffline, o.from, o.to, resources), nil
+}
+
+func sideName(r resource) string { return strings.Join([]string{r.Nova.Namespace, r.Nova.Name}, "/") }
