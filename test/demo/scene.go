@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -55,65 +53,12 @@ func (s *scene) put(ctx context.Context, objects []*unstructured.Unstructured) e
 	return surroundings.Apply(ctx, s.config, s.client.RESTMapper(), "demo", objects)
 }
 
-func object(apiVersion, kind, namespace, name string, spec map[string]any) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
-	u.SetNamespace(namespace)
-	u.SetName(name)
-	if spec != nil {
-		u.Object["spec"] = spec
-	}
-	return u
-}
-
 // apply creates what the Nova refers to, with made-up credentials, and the Nova.
 func (s *scene) apply(ctx context.Context) error {
-	n := s.nova
-	objects := []*unstructured.Unstructured{object("v1", "Namespace", "", n.Namespace, nil)}
-	store := rendernova.StoreRef(n)
-	if store.Kind == v1alpha1.SecretStoreKindCluster {
-		objects = append(objects, object("external-secrets.io/v1", store.Kind, "", store.Name, map[string]any{}))
-	} else {
-		objects = append(objects, object("external-secrets.io/v1", store.Kind, n.Namespace, store.Name, map[string]any{}))
-	}
-	servers := map[string]bool{}
-	for _, db := range []*v1alpha1.DatabaseSpec{&n.Spec.APIDatabase, &n.Spec.Database} {
-		if db.Managed() && !servers[db.ClusterRef.Name] {
-			servers[db.ClusterRef.Name] = true
-			objects = append(objects, object("k8s.mariadb.com/v1alpha1", "MariaDB", n.Namespace, db.ClusterRef.Name,
-				map[string]any{"storage": map[string]any{"size": "1Gi"}}))
-		}
-	}
-	if ref := n.Spec.Messaging.ClusterRef; ref != nil {
-		objects = append(objects, object("rabbitmq.com/v1beta1", "RabbitmqCluster", n.Namespace, ref.Name, map[string]any{}))
-	}
-	objects = append(objects, s.secrets()...)
+	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+	namespace.SetName(s.nova.Namespace)
+	objects := append([]*unstructured.Unstructured{namespace}, surroundings.Inputs(s.nova)...)
 	return s.put(ctx, append(objects, s.source))
-}
-
-// secrets makes every Secret the Nova refers to, with the keys it needs.
-func (s *scene) secrets() []*unstructured.Unstructured {
-	_, missing := rendernova.Settle(rendernova.Input{Nova: s.nova})
-	data := map[string]map[string]any{}
-	for _, entry := range missing {
-		name, key, _ := strings.Cut(entry, "/")
-		if !slices.Contains(rendernova.SecretRefs(s.nova), name) {
-			continue // the broker's own
-		}
-		if data[name] == nil {
-			data[name] = map[string]any{}
-		}
-		data[name][key] = "made-up-for-the-demo"
-		if key == v1alpha1.DefaultTransportURLKey {
-			data[name][key] = "rabbit://demo:made-up@rabbitmq:5672/"
-		}
-	}
-	var out []*unstructured.Unstructured
-	for name, values := range data {
-		u := object("v1", "Secret", s.nova.Namespace, name, nil)
-		u.Object["stringData"] = values
-		out = append(out, u)
-	}
-	return out
 }
 
 // follow prints each condition as it turns, until Ready.
