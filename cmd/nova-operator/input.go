@@ -70,6 +70,15 @@ func gather(source manifest.Source, stdin io.Reader) (input, error) {
 	if err != nil {
 		return input{}, err
 	}
+	in := assemble(documents)
+	if len(in.resources) == 0 && !in.failed {
+		return input{}, errNoResources
+	}
+	return in, nil
+}
+
+// assemble checks documents.
+func assemble(documents []manifest.Document) input {
 	in := input{secrets: map[string]map[string]map[string]string{}}
 	seen := map[render.Key]string{}
 	for _, document := range documents {
@@ -95,10 +104,7 @@ func gather(source manifest.Source, stdin io.Reader) (input, error) {
 			seen[key] = "in " + at.String()
 		}
 	}
-	if len(in.resources) == 0 && !in.failed {
-		return input{}, errNoResources
-	}
-	return in, nil
+	return in
 }
 
 // find keeps a finding about a document.

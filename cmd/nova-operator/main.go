@@ -31,6 +31,7 @@ var commands = []func() *cobra.Command{
 	newRenderCommand,
 	newDiffCommand,
 	newValidateCommand,
+	newFunctionCommand,
 	newVersionCommand,
 }
 

@@ -42,12 +42,24 @@ func (s Source) Read(stdin io.Reader) ([]Document, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	for _, d := range out.documents {
+	return out.in(s.Namespace), nil
+}
+
+// Parse returns the documents of a text. File is what they are said to come from.
+func Parse(file string, raw []byte, namespace string) []Document {
+	var out collection
+	out.parse(file, raw)
+	return out.in(namespace)
+}
+
+// in gives documents without a namespace one.
+func (c *collection) in(namespace string) []Document {
+	for _, d := range c.documents {
 		if d.Err == nil && d.Object.GetNamespace() == "" {
-			d.Object.SetNamespace(s.Namespace)
+			d.Object.SetNamespace(namespace)
 		}
 	}
-	return out.documents, nil
+	return c.documents
 }
 
 // Open returns every document of one place, and gives those without a namespace the one
