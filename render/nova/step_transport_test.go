@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render/url"
 )
 
 func busSecret(n *v1alpha1.Nova) {
@@ -49,6 +50,10 @@ var transportCases = map[string]stepCase{
 	"the default user's host is an IPv6 literal": {
 		change: setKey("rabbitmq-default-user", "host", "[fd00::1]"),
 		want:   waitsForBus(v1alpha1.ReasonTransportURLRejected, noIPv6),
+	},
+	"the default user's password has a slash": {
+		change: setKey("rabbitmq-default-user", "password", "a/b"),
+		want:   waitsForBus(v1alpha1.ReasonTransportURLRejected, url.ErrSlash.Error()),
 	},
 	"no Secret with the URL": {
 		nova: busSecret, change: drop("nova-bus"),

@@ -97,6 +97,11 @@ func TestTransport_Refusals(t *testing.T) {
 		"the last host has no port": {"rabbit://u:s3cret@h:1,u:p@h2/", func(err error) bool { return errors.Is(err, ErrNoPort) }},
 		"the first one may lack it": {"rabbit://u:s3cret@h,u:p@h2:1/", func(err error) bool { return err == nil }},
 		"an IPv6 literal":           {"rabbit://u:s3cret@[fd00::1]:5672/", func(err error) bool { return errors.Is(err, ErrIPv6) }},
+		"a slash in the password":   {"rabbit://u:s3%2Fcret@h:1/", func(err error) bool { return errors.Is(err, ErrSlash) }},
+		"a slash in the user":       {"rabbit://u%2F:s3cret@h:1,u:p@h2:1/", func(err error) bool { return errors.Is(err, ErrSlash) }},
+		"a slash in the vhost":      {"rabbit://u:s3cret@h:1/a%2Fb", func(err error) bool { return err == nil }},
+		"a question mark there":     {"rabbit://u:s3cret@h:1/a%3Fb", func(err error) bool { return errors.Is(err, ErrVirtualHost) }},
+		"an escape there":           {"rabbit://u:s3cret@h:1/a%2525b", func(err error) bool { return errors.Is(err, ErrVirtualHost) }},
 		"a port that is no number":  {"rabbit://u:s3cret@h:x/", func(err error) bool { return errors.Is(err, ErrUnparsable) }},
 		"no host":                   {"rabbit:///v", func(err error) bool { return errors.Is(err, ErrUnparsable) }},
 	}
