@@ -1,7 +1,7 @@
 package nova
 
 import (
-	"errors"
+	"cmp"
 	"slices"
 	"time"
 
@@ -39,7 +39,7 @@ func conditionOf(step string) string {
 // observeSteps records how long a pass waited for each step it reached, and the steps
 // whose decision failed.
 func (r *Reconciler) observeSteps(n *v1alpha1.Nova, result rendernova.Result, report apply.Report, asked time.Duration) {
-	times := waited(n, result.Set, report, asked)
+	times := waited(n, report, asked)
 	for _, step := range result.Reached {
 		metrics.ReconcileDuration.WithLabelValues(step).Observe(times[step].Seconds())
 	}
@@ -49,11 +49,11 @@ func (r *Reconciler) observeSteps(n *v1alpha1.Nova, result rendernova.Result, re
 // waited adds the calls for the children of each step up; objects of one wave are
 // written at a time. The health check waits for the API. A decision itself takes
 // microseconds.
-func waited(n *v1alpha1.Nova, set render.Set, report apply.Report, asked time.Duration) map[string]time.Duration {
+func waited(n *v1alpha1.Nova, report apply.Report, asked time.Duration) map[string]time.Duration {
 	times := map[string]time.Duration{healthStep: asked}
 	for _, res := range report.Results {
 		if res.Took > 0 {
-			times[stepOf(n, set, res.Key)] += res.Took
+			times[stepOf(n, res.Key)] += res.Took
 		}
 	}
 	return times
@@ -66,47 +66,22 @@ func countFailures(failed []string) {
 }
 
 // unwritten lists the steps whose children could not be written, each once.
-func unwritten(n *v1alpha1.Nova, set render.Set, report apply.Report) []string {
+func unwritten(n *v1alpha1.Nova, report apply.Report) []string {
 	var failed []string
 	for _, res := range report.Results {
 		if res.Err == nil {
 			continue
 		}
-		if step := stepOf(n, set, res.Key); !slices.Contains(failed, step) {
+		if step := stepOf(n, res.Key); !slices.Contains(failed, step) {
 			failed = append(failed, step)
 		}
 	}
 	return failed
 }
 
-// stepOf is the step that makes a child. The condition that its failure turns tells,
-// but for the steps behind SecretsReady: those are told apart by what they make.
-func stepOf(n *v1alpha1.Nova, set render.Set, key render.Key) string {
-	var probe rendernova.Result
-	probe.ApplyFailed(n, key, errors.New("probe"))
-	for _, c := range probe.Conditions {
-		if c.Type == v1alpha1.ConditionSecretsReady {
-			return secretsStep(set, key)
-		}
-		for step, condition := range stepConditions {
-			if condition == c.Type {
-				return step
-			}
-		}
-	}
-	return unknownStep
-}
-
-func secretsStep(set render.Set, key render.Key) string {
-	if key.GroupVersionKind == rendernova.KindConfigMap {
-		return "Config"
-	}
-	for _, o := range set.Desired {
-		if o.Key() == key && o.Content.GetLabels()[v1alpha1.LabelComponent] == v1alpha1.ComponentTransportURL {
-			return "TransportURLSecret"
-		}
-	}
-	return "DBConnectionSecrets"
+// stepOf is the step that makes a child.
+func stepOf(n *v1alpha1.Nova, key render.Key) string {
+	return cmp.Or(rendernova.StepOf(n, key), unknownStep)
 }
 
 // failedSteps lists the steps behind the refusals of a decision, each once. A refusal

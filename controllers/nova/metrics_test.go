@@ -75,7 +75,7 @@ func TestUnwritten_NamesTheStepOfEveryChild(t *testing.T) {
 	got := map[string][]string{}
 	for _, o := range result.Set.Desired {
 		report := apply.Report{Results: []apply.Result{{Key: o.Key(), Err: errors.New("forbidden")}, {Key: o.Key(), Err: errors.New("again")}, {Key: o.Key()}}}
-		steps := unwritten(n, result.Set, report)
+		steps := unwritten(n, report)
 		if len(steps) != 1 {
 			t.Fatalf("%s failed %v", o.Key(), steps)
 		}
@@ -111,7 +111,7 @@ func TestUnwritten_NamesTheStepOfEveryChild(t *testing.T) {
 		t.Error(diff)
 	}
 	stranger := apply.Report{Results: []apply.Result{{Key: render.Key{Name: "stranger"}, Err: errors.New("no")}}}
-	if got := unwritten(n, result.Set, stranger); !slices.Equal(got, []string{unknownStep}) {
+	if got := unwritten(n, stranger); !slices.Equal(got, []string{unknownStep}) {
 		t.Errorf("a child of no step failed %v", got)
 	}
 }
@@ -127,7 +127,7 @@ func TestWaited_AddsTheCallsOfAStepUp(t *testing.T) {
 		{Key: key(rendernova.KindCronJob, "nova-db-archive")},
 	}}
 	want := map[string]time.Duration{"Metadata": 3 * time.Second, "HealthCheck": time.Minute}
-	if diff := cmp.Diff(want, waited(n, render.Set{}, report, time.Minute)); diff != "" {
+	if diff := cmp.Diff(want, waited(n, report, time.Minute)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -100,7 +100,7 @@ func (r *Reconciler) report(ctx context.Context, n *v1alpha1.Nova, result *rende
 		r.emit(n, []render.Event{{Type: corev1.EventTypeWarning, Reason: v1alpha1.EventFieldConflict, Message: fmt.Sprintf(
 			"%s: field %s is claimed by manager %q and was taken back; remove it there", c.Key, c.Path, c.Manager)}})
 	}
-	countFailures(unwritten(n, result.Set, report))
+	countFailures(unwritten(n, report))
 	for _, res := range report.Results {
 		switch {
 		case res.Err != nil:

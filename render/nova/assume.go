@@ -95,8 +95,8 @@ func (in *Input) assumeInputs() []string {
 		secret := SecretKey(n, keyOr(cluster.UserSecretNamespace, n.Namespace), cluster.UserSecret)
 		need(secret, keyUsername, "placeholder")
 		need(secret, keyPassword, "placeholder")
-		need(secret, "host", ref.Name+"."+n.Namespace+".svc")
-		need(secret, "port", "5672")
+		need(secret, keyHost, ref.Name+"."+n.Namespace+".svc")
+		need(secret, keyPort, "5672")
 	}
 	if remote := n.Spec.RemoteCompute; remote != nil {
 		ref := remote.TransportURLSecretRef

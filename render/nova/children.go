@@ -50,6 +50,7 @@ var (
 // Children that a step names.
 const (
 	childConfig         = "config"
+	childContract       = "compute-config"
 	childRemoteContract = "remote-compute-config"
 	childDBSync         = "db-sync"
 	childDBExpand       = "db-expand"
@@ -97,7 +98,7 @@ func init() {
 			build: derived(suffixTransport, v1alpha1.ComponentTransportURL, keyTransportURL, func(c *credentials) render.Sensitive { return c.transport }),
 		},
 		{id: childConfig, step: stepConfig, kind: KindConfigMap, stage: render.StageConfig, policy: once, build: configMap, name: suffixed(suffixConfig)},
-		{id: "compute-config", step: stepComputeConfig, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixContract), build: computeContract},
+		{id: childContract, step: stepComputeConfig, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixContract), build: computeContract},
 		{id: childRemoteContract, step: stepComputeConfig, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixRemote), build: remoteContract, off: "spec.remoteCompute is not set"},
 
 		{

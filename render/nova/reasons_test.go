@@ -198,6 +198,20 @@ type refusal struct {
 
 func (r refusal) NeedsPerson() bool { return r.final }
 
+// A contract that could not be written is not what the status points to.
+func TestApplyFailed_PublishesNoContract(t *testing.T) {
+	in := readyWorld(t, nil)
+	in.Nova.Status.ComputeConfigSecretRef = nil
+	r := Decide(in)
+	if r.Status.ComputeConfigSecretRef == nil {
+		t.Fatal("the decision publishes none")
+	}
+	r.ApplyFailed(in.Nova, render.Key{GroupVersionKind: KindSecret, Namespace: "openstack", Name: "nova-compute-config"}, errors.New("forbidden"))
+	if r.Status.ComputeConfigSecretRef != nil {
+		t.Errorf("published: %+v", r.Status.ComputeConfigSecretRef)
+	}
+}
+
 // An answer of the API server stalls a Nova when no retry changes it, and never hides
 // what stalls it already.
 func TestApplyFailed_StallsByTheError(t *testing.T) {

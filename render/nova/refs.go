@@ -76,6 +76,22 @@ func ArchiveLabels(n *v1alpha1.Nova) map[string]string {
 	return componentLabels(n, v1alpha1.ComponentDBArchive)
 }
 
+// childOf finds the row of an object.
+func childOf(n *v1alpha1.Nova, key render.Key) (child, bool) {
+	for _, c := range children {
+		if c.kind == key.GroupVersionKind && (c.id == childConfig || c.name(n) == key.Name) {
+			return c, true
+		}
+	}
+	return child{}, false
+}
+
+// StepOf is the step that makes an object; "" for one that is no child.
+func StepOf(n *v1alpha1.Nova, key render.Key) string {
+	c, _ := childOf(n, key)
+	return c.step
+}
+
 // ApplyFailed turns the condition of a child's step False because the child could not
 // be written: a status that kept saying True would hide it. An error with a method
 // `NeedsPerson() bool` says whether the Nova is stalled by it; any other is tried again.
@@ -83,10 +99,7 @@ func (r *Result) ApplyFailed(n *v1alpha1.Nova, key render.Key, err error) {
 	p := &pass{nova: n, out: *r}
 	var fault interface{ NeedsPerson() bool }
 	stalls := errors.As(err, &fault) && fault.NeedsPerson() && !meta.IsStatusConditionTrue(r.Conditions, v1alpha1.ConditionStalled)
-	for _, c := range children {
-		if c.kind != key.GroupVersionKind || c.name(n) != key.Name && c.id != childConfig {
-			continue
-		}
+	if c, ok := childOf(n, key); ok {
 		for i := range steps {
 			if steps[i].name == c.step {
 				p.step = &steps[i]
@@ -95,6 +108,13 @@ func (r *Result) ApplyFailed(n *v1alpha1.Nova, key render.Key, err error) {
 					p.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, applyReason(c.step), err.Error())
 				}
 			}
+		}
+		// A contract that could not be written is not published.
+		switch c.id {
+		case childContract:
+			r.Status.ComputeConfigSecretRef = n.Status.ComputeConfigSecretRef
+		case childRemoteContract:
+			r.Status.RemoteComputeConfigSecretRef = n.Status.RemoteComputeConfigSecretRef
 		}
 	}
 	p.in = &Input{Nova: n}

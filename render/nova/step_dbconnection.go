@@ -17,6 +17,8 @@ import (
 const (
 	keyUsername     = "username"
 	keyPassword     = "password"
+	keyHost         = "host"
+	keyPort         = "port"
 	keyConnection   = "connection"
 	keyTransportURL = "transport_url"
 	keySharedSecret = "shared_secret"

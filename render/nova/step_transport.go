@@ -75,18 +75,18 @@ func (p *pass) brokerURL(name string) (raw, waiting string) {
 	if !ok {
 		return "", fmt.Sprintf("default-user Secret %s/%s not found", namespace, cluster.UserSecret)
 	}
-	for _, key := range []string{keyUsername, keyPassword, "host", "port"} {
+	for _, key := range []string{keyUsername, keyPassword, keyHost, keyPort} {
 		if data[key].Trimmed() == "" {
 			return "", fmt.Sprintf("default-user Secret %s/%s missing key %q", namespace, cluster.UserSecret, key)
 		}
 	}
-	port, err := strconv.ParseInt(data["port"].Trimmed().Reveal(), 10, 32)
+	port, err := strconv.ParseInt(data[keyPort].Trimmed().Reveal(), 10, 32)
 	if err != nil {
 		port = 0
 	}
 	return url.Transport{Hosts: []url.Host{{
 		User: data[keyUsername].Trimmed().Reveal(), Password: data[keyPassword].Trimmed().Reveal(), HasPassword: true,
-		Name: data["host"].Trimmed().Reveal(), Port: int32(port),
+		Name: data[keyHost].Trimmed().Reveal(), Port: int32(port),
 	}}}.String(), ""
 }
 
