@@ -29,7 +29,7 @@ func (c *collection) kustomize(at place) error {
 	if err != nil {
 		// Not wrapped: a file that is missing inside of the kustomization must not look
 		// like a kustomization that is not there.
-		return fmt.Errorf("build %s: %v", at, err)
+		return fmt.Errorf("build %s: %s", at, tree.redact(err.Error()))
 	}
 	from := &build{kustomization: at, tree: tree, parsed: map[string][]Document{}}
 	for i, r := range built.Resources() {
