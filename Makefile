@@ -39,9 +39,9 @@ test: test-cluster ## Run every test, on a real control plane where it takes one
 test-cluster: ## Build the control plane of the tests: minutes the first time, then nothing.
 	go run -C test/devcluster ./cmd/devcluster build
 
-test-tools: ## Install what some tests compare with: oslo.config, SQLAlchemy, shellcheck.
+test-tools: ## Install what some tests need: oslo.config, SQLAlchemy, shellcheck, git.
 	apt-get update
-	apt-get install -y --no-install-recommends python3-oslo.config python3-oslo.messaging python3-sqlalchemy shellcheck
+	apt-get install -y --no-install-recommends python3-oslo.config python3-oslo.messaging python3-sqlalchemy shellcheck git
 
 golden: ## Rewrite what the tests compare with and the pages made from code; read the diff.
 	go test ./render/nova -run 'Fixtures|UpgradePage' -update

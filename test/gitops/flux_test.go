@@ -59,3 +59,23 @@ func TestFlux_ExampleNamesWhatThereIs(t *testing.T) {
 		}
 	}
 }
+
+// What the page shows of the example is in it.
+func TestFlux_PageShowsTheExample(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(root, "kustomize", "gitops", "flux", "nova.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, block := range blocks(t, "yaml") {
+		if strings.HasPrefix(block, "  healthChecks:") {
+			shown++
+			if !strings.Contains(string(raw), block) {
+				t.Errorf("the example has no\n%s", block)
+			}
+		}
+	}
+	if shown != 1 {
+		t.Errorf("the page shows %d parts", shown)
+	}
+}
