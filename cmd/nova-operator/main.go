@@ -30,6 +30,8 @@ var commands = []func() *cobra.Command{
 	newManagerCommand,
 	newRenderCommand,
 	newDiffCommand,
+	newExplainCommand,
+	newObserveCommand,
 	newValidateCommand,
 	newFunctionCommand,
 	newVersionCommand,

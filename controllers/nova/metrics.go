@@ -19,9 +19,12 @@ const healthStep = "HealthCheck"
 const unknownStep = "Other"
 
 // stepConditions maps the label of a step to the condition it turns.
-var stepConditions = rendernova.StepConditions()
+var stepConditions = map[string]string{}
 
 func init() {
+	for _, step := range rendernova.Steps() {
+		stepConditions[step.Name] = step.Condition
+	}
 	// Prometheus sees no increase in a counter that appears with its first error.
 	for step := range stepConditions {
 		metrics.ReconcileErrors.WithLabelValues(step, conditionOf(step))

@@ -64,11 +64,17 @@ func init() {
 	}
 }
 
-// StepConditions maps the label of a step to the condition it turns, for metrics.
-func StepConditions() map[string]string {
-	out := make(map[string]string, len(steps))
-	for _, s := range steps {
-		out[s.name] = s.condition
+// StepInfo is a step as metrics and explanations name it.
+type StepInfo struct {
+	// Name is the sub_reconciler label, Condition the one the step turns.
+	Name, Condition string
+}
+
+// Steps lists the steps in the order of a pass.
+func Steps() []StepInfo {
+	out := make([]StepInfo, len(steps))
+	for i, s := range steps {
+		out[i] = StepInfo{s.name, s.condition}
 	}
 	return out
 }

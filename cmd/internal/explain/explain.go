@@ -1,0 +1,259 @@
+// Package explain says why a Nova is as it is: its children by step with the state of
+// each, what holds it, and the next step to take.
+//
+// Input: a decision and, from a cluster, what the API server would do about it. Output: a
+// tree to print. It asks nobody and holds no value of a Secret.
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/docs"
+	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/nova"
+)
+
+// State is the state of one child.
+type State string
+
+// The states.
+const (
+	// Current: it is as it should be.
+	Current State = "current"
+	// Missing: it is created next.
+	Missing State = "missing"
+	// Changing: the next pass changes it.
+	Changing State = "changing"
+	// Drifted: somebody else holds a field of ours; the next pass takes it back.
+	Drifted State = "drifted"
+	// Replaced: it is deleted and created anew.
+	Replaced State = "replaced"
+	// Pruned: the next pass deletes it.
+	Pruned State = "pruned next"
+	// Leaving: it is being deleted.
+	Leaving State = "leaving"
+	// HeldBack: a closed gate leaves it as it is.
+	HeldBack State = "held"
+	// Kept: a generation of the configuration that stays as history.
+	Kept State = "kept"
+	// Refused: it can't be written.
+	Refused State = "refused"
+	// Foreign: it should not be there, but is somebody else's.
+	Foreign State = "somebody else's"
+	// Wanted: an observation does not tell whether it is there.
+	Wanted State = "wanted"
+)
+
+// Tree is the explanation of one Nova. Its JSON form is documented in docs/explain.md.
+type Tree struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Ready is the aggregate the decision comes to.
+	Ready bool `json:"ready"`
+	// Stale: the operator has not seen this generation of the spec yet.
+	Stale     bool   `json:"stale"`
+	Deleting  bool   `json:"deleting"`
+	Installed string `json:"installedRelease,omitempty"`
+	Target    string `json:"targetRelease,omitempty"`
+	Phase     string `json:"upgradePhase,omitempty"`
+	// Blocker is the first condition that is not as it should be; nil when all are.
+	Blocker *Blocker `json:"blocker"`
+	Steps   []Step   `json:"steps"`
+	Notes   []string `json:"notes"`
+}
+
+// Blocker is the condition to start at.
+type Blocker struct {
+	Condition string `json:"condition"`
+	Reason    string `json:"reason"`
+	Message   string `json:"message"`
+	// Since is when the condition turned, RFC 3339; empty when only this decision says so.
+	Since string `json:"since,omitempty"`
+	// NeedsPerson: nothing under way clears it.
+	NeedsPerson bool `json:"needsPerson"`
+	// Next is the next step to take.
+	Next string `json:"next"`
+}
+
+// Step is a step of the pipeline with its children.
+type Step struct {
+	Name      string `json:"name"`
+	Condition string `json:"condition"`
+	// Status and Reason are those of the condition; empty when it was never set.
+	Status string `json:"status,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Reached: this decision got to the step.
+	Reached  bool    `json:"reached"`
+	Children []Child `json:"children"`
+}
+
+// Child is one object.
+type Child struct {
+	Object string `json:"object"`
+	State  State  `json:"state"`
+	// Detail says why, or which fields.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Input is what is known.
+type Input struct {
+	Nova   *v1alpha1.Nova
+	Result nova.Result
+	// Report is the API server's answer; nil for an observation.
+	Report *apply.Report
+	Notes  []string
+}
+
+// Of explains one Nova.
+func Of(in Input) Tree {
+	n := in.Nova
+	conditions := merged(n.Status.Conditions, in.Result.Conditions)
+	t := Tree{
+		Kind: v1alpha1.KindNova, Namespace: n.Namespace, Name: n.Name,
+		Ready:     meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady),
+		Stale:     n.Status.ObservedGeneration != n.Generation,
+		Deleting:  n.DeletionTimestamp != nil,
+		Installed: in.Result.Status.InstalledRelease, Target: in.Result.Status.TargetRelease, Phase: string(in.Result.Status.UpgradePhase),
+		Blocker: blocker(conditions), Notes: append([]string{}, in.Notes...),
+	}
+	byStep := map[string][]Child{}
+	for _, c := range children(in) {
+		byStep[c.step] = append(byStep[c.step], c.Child)
+	}
+	for _, step := range nova.Steps() {
+		s := Step{
+			Name: step.Name, Condition: step.Condition, Reached: slices.Contains(in.Result.Reached, step.Name),
+			Children: append([]Child{}, byStep[step.Name]...),
+		}
+		if c := meta.FindStatusCondition(conditions, step.Condition); c != nil {
+			s.Status, s.Reason = string(c.Status), c.Reason
+		}
+		t.Steps = append(t.Steps, s)
+	}
+	return t
+}
+
+// merged lays the conditions of a decision over the stored ones, which keep their time
+// where they did not turn.
+func merged(stored, decided []metav1.Condition) []metav1.Condition {
+	out := slices.Clone(stored)
+	for _, c := range decided {
+		last := meta.FindStatusCondition(stored, c.Type)
+		if last != nil && last.Status == c.Status {
+			c.LastTransitionTime = last.LastTransitionTime
+		}
+		out = slices.DeleteFunc(out, func(o metav1.Condition) bool { return o.Type == c.Type })
+		out = append(out, c)
+	}
+	return out
+}
+
+// blocker is the first condition, in the order of a pass, that is not True.
+func blocker(conditions []metav1.Condition) *Blocker {
+	for _, name := range v1alpha1.NovaConditions() {
+		c := meta.FindStatusCondition(conditions, name)
+		if c == nil || c.Status == metav1.ConditionTrue {
+			continue
+		}
+		b := &Blocker{
+			Condition: name, Reason: c.Reason, Message: c.Message, NeedsPerson: v1alpha1.NeedsPerson(c.Reason),
+			Next: cmp.Or(docs.Remedy(name, c.Reason), "the message says what is wrong"),
+		}
+		if !c.LastTransitionTime.IsZero() {
+			b.Since = c.LastTransitionTime.UTC().Format("2006-01-02T15:04:05Z")
+		}
+		return b
+	}
+	return nil
+}
+
+type stepChild struct {
+	step string
+	Child
+}
+
+func children(in Input) []stepChild {
+	if in.Report == nil {
+		return fromSet(in)
+	}
+	var out []stepChild
+	for _, res := range in.Report.Results {
+		c := Child{Object: res.Key.String(), State: states[res.Action], Detail: res.Reason}
+		switch {
+		case res.Err != nil:
+			c.Detail = res.Err.Error()
+		case res.Action == apply.ActionUpdate:
+			c.State, c.Detail = changing(res.Changes)
+		case res.Action == apply.ActionHeld && history(res.Reason):
+			c.State = Kept
+		case res.Action == apply.ActionUnchanged && res.Live != nil && res.Live.GetDeletionTimestamp() != nil:
+			c.State = Leaving
+		}
+		out = append(out, stepChild{nova.StepOf(in.Nova, res.Key), c})
+	}
+	return out
+}
+
+func history(gate string) bool { return gate == nova.GateHistory || gate == nova.GateMounted }
+
+// states translate the answers of the API server.
+var states = map[apply.Action]State{
+	apply.ActionCreate: Missing, apply.ActionUpdate: Changing, apply.ActionUnchanged: Current, apply.ActionRecreate: Replaced,
+	apply.ActionDelete: Pruned, apply.ActionWait: Leaving, apply.ActionHeld: HeldBack, apply.ActionRefused: Refused,
+	apply.ActionForeign: Foreign, apply.ActionSkipped: Missing, apply.ActionFailed: Refused,
+}
+
+// changing names the fields of a change, the first few, and who holds them.
+func changing(changes []apply.Change) (State, string) {
+	const shown = 4
+	state, text := Changing, ""
+	for i, c := range changes {
+		if c.Manager != "" {
+			state = Drifted
+		}
+		switch {
+		case i > shown:
+			continue
+		case i == shown:
+			text += fmt.Sprintf(" and %d more", len(changes)-shown)
+			continue
+		case i > 0:
+			text += ", "
+		}
+		text += c.Path
+		if c.Manager != "" {
+			text += fmt.Sprintf(" (held by %s)", c.Manager)
+		}
+	}
+	return state, text
+}
+
+// fromSet says what a decision alone knows.
+func fromSet(in Input) []stepChild {
+	var out []stepChild
+	add := func(key render.Key, state State, detail string) {
+		out = append(out, stepChild{nova.StepOf(in.Nova, key), Child{key.String(), state, detail}})
+	}
+	for _, o := range in.Result.Set.Desired {
+		add(o.Key(), Wanted, "")
+	}
+	for _, a := range in.Result.Set.Absent {
+		add(a.Key, Pruned, a.Reason)
+	}
+	for _, h := range in.Result.Set.Held {
+		state := HeldBack
+		if history(h.Gate) {
+			state = Kept
+		}
+		add(h.Key, state, h.Gate)
+	}
+	return out
+}
