@@ -29,7 +29,7 @@ render: build ## Print what a fixture renders to: make render CASE=nova/minimal.
 		$$(test ! -e fixtures/$(CASE)/observed.yaml || echo --observed fixtures/$(CASE)/observed.yaml)
 
 ##@ Test
-.PHONY: test test-tools test-cluster golden bench scale
+.PHONY: test test-tools test-cluster golden bench scale e2e
 test: test-cluster ## Run every test, on a real control plane where it takes one.
 	go vet ./...
 	go test ./... -timeout 20m
@@ -54,6 +54,10 @@ bench: test-cluster ## Measure the applier beside others, and the decision.
 
 scale: test-cluster ## Measure one operator under 10, 50 and 200 Novas.
 	go run ./test/scale
+
+e2e: ## Run a real Nova and check it, as root; KEEP=1 leaves it up, CHECKS=a,b chooses.
+	go build -o $(BIN)/realnova ./test/realnova
+	exec $(BIN)/realnova
 
 ##@ Keep in shape
 .PHONY: generate verify lint

@@ -104,11 +104,11 @@ func checkReady(ctx context.Context, r *rig) (string, error) {
 		return "", err
 	}
 	took := time.Since(r.since)
-	memory, err := memoryOf(r.box.CGroup)
+	memory, err := memoryOf("/")
 	if err != nil {
 		return "", err
 	}
-	pods, err := memoryOf(r.box.CGroup + "/pods")
+	pods, err := memoryOf(podsGroup)
 	if err != nil {
 		return "", err
 	}

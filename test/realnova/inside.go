@@ -77,11 +77,11 @@ func runInside(ctx context.Context, file string, o options) error {
 
 // start brings up the network, the control plane, the node, the services and the operator.
 func (r *rig) start(ctx context.Context) error {
-	if err := joinGroup(r.box.CGroup + "/services"); err != nil {
-		return err
-	}
 	if err := errors.Join(os.MkdirAll(filepath.Join(r.box.Dir, "logs"), 0o755), os.RemoveAll("/etc/resolv.conf"),
-		os.WriteFile("/etc/resolv.conf", []byte(resolvConf), 0o644), setUpNetwork(ctx)); err != nil {
+		os.WriteFile("/etc/resolv.conf", []byte(resolvConf), 0o644),
+		// The API server finds the kubelet by the node's name.
+		os.WriteFile("/etc/hosts", []byte("127.0.0.1 localhost\n"+hostAddress+" "+nodeName+"\n"), 0o644),
+		setUpNetwork(ctx)); err != nil {
 		return err
 	}
 	var err error

@@ -19,7 +19,7 @@ const pauseImage = "realnova.local/pause:1"
 
 // node is a kubelet with containerd and a network for its pods.
 type node struct {
-	dir, tools, cgroup  string
+	dir, tools          string
 	containerd, kubelet *daemon
 }
 
@@ -59,7 +59,6 @@ healthzBindAddress: 127.0.0.1
 healthzPort: 10248
 containerRuntimeEndpoint: unix://%[1]s/containerd/containerd.sock
 cgroupDriver: cgroupfs
-cgroupRoot: %[2]s/pods
 cgroupsPerQOS: false
 failCgroupV1: false
 enforceNodeAllocatable: []
@@ -81,11 +80,11 @@ registerWithTaints: []
 func startNode(ctx context.Context, box sandbox, kubeconfig string, images []image) (*node, error) {
 	ctx, cancel := within(ctx, 2*time.Minute)
 	defer cancel()
-	n := &node{dir: box.Dir, tools: box.Assets.Tools, cgroup: box.CGroup}
+	n := &node{dir: box.Dir, tools: box.Assets.Tools}
 	files := map[string]string{
 		"containerd.toml":      fmt.Sprintf(containerdConfig, n.dir, n.tools),
 		"cni/10-pods.conflist": fmt.Sprintf(cniConfig, n.dir),
-		"kubelet.yaml":         fmt.Sprintf(kubeletConfig, n.dir, n.cgroup),
+		"kubelet.yaml":         fmt.Sprintf(kubeletConfig, n.dir),
 	}
 	for name, text := range files {
 		path := filepath.Join(n.dir, name)

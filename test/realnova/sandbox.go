@@ -31,11 +31,10 @@ const stopGrace = 90 * time.Second
 
 // sandbox is what the inside is told.
 type sandbox struct {
-	// Root is the repository, Dir the folder of this run.
+	// Root is the repository, Dir the folder of this run. The control group of the run has
+	// the folder's name.
 	Root, Dir string
-	// CGroup is the path of this run's control groups below each hierarchy.
-	CGroup string
-	Assets assets
+	Assets    assets
 }
 
 // runOutside builds what is missing, runs the inside in namespaces of its own, and
@@ -58,7 +57,7 @@ func runOutside(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	box := sandbox{Root: root, Dir: dir, CGroup: "/" + filepath.Base(dir), Assets: made}
+	box := sandbox{Root: root, Dir: dir, Assets: made}
 	defer clean(dir)
 	return box.run(ctx, o)
 }
@@ -102,9 +101,9 @@ func sweep() {
 // clean removes a run's control groups and folder. Its processes are gone: the kernel
 // ended them with the process namespace, and the mounts went with the last of them.
 func clean(dir string) {
-	for _, group := range groups("/" + filepath.Base(dir)) {
+	for _, h := range hierarchies() {
 		var found []string
-		_ = filepath.WalkDir(group, func(path string, d fs.DirEntry, err error) error {
+		_ = filepath.WalkDir(filepath.Join(h.path, filepath.Base(dir)), func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {
 				found = append(found, path)
 			}
@@ -134,23 +133,6 @@ func removeGroup(path string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-}
-
-// groups are the folders of a control group in every hierarchy of the machine.
-func groups(path string) []string {
-	mounts, _ := os.ReadFile("/proc/self/mounts")
-	var found []string
-	for line := range strings.Lines(string(mounts)) {
-		field := strings.Fields(line)
-		if len(field) < 3 || (field[2] != "cgroup" && field[2] != "cgroup2") {
-			continue
-		}
-		group := filepath.Join(field[1], path)
-		if _, err := os.Stat(group); err == nil {
-			found = append(found, group)
-		}
-	}
-	return found
 }
 
 // run starts the init of the sandbox and waits for its end.
@@ -212,6 +194,8 @@ func (b sandbox) run(ctx context.Context, o options) error {
 func runInit(args []string) int {
 	signals := make(chan os.Signal, 8)
 	notify(signals)
+	// Namespaces are a thread's: what is forked must come from this one.
+	runtime.LockOSThread()
 	if err := prepare(filepath.Dir(strings.TrimPrefix(args[1], "-"+insideFlag+"="))); err != nil {
 		say("prepare the sandbox: %v", err)
 		return 1
@@ -266,7 +250,7 @@ func prepare(dir string) error {
 			return err
 		}
 	}
-	return syscall.Sethostname([]byte("realnova"))
+	return errors.Join(confineGroups("/"+filepath.Base(dir)), syscall.Sethostname([]byte("realnova")))
 }
 
 // overlay mounts a folder with a writable layer on it at a place.
