@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/c5c3/nova-operator/render"
@@ -35,6 +36,69 @@ func changes(key render.Key, before, after *unstructured.Unstructured, veil Veil
 func Compare(before, after *unstructured.Unstructured, veil Veil) []Change {
 	d := &differ{others: others(before), secret: sensitive(after.GroupVersionKind().GroupKind()), veil: veil}
 	return d.list(before.Object, after.Object, payloadFields(before), payloadFields(after))
+}
+
+// Owned is the part of a live object that this operator owns: what it applied, as the API
+// server holds it.
+func Owned(live *unstructured.Unstructured) *unstructured.Unstructured {
+	fields, _ := ownedFields(live)
+	part, _ := project(live.Object, fields).(map[string]any)
+	if part == nil {
+		part = map[string]any{}
+	}
+	u := &unstructured.Unstructured{Object: part}
+	u.SetGroupVersionKind(live.GroupVersionKind())
+	u.SetNamespace(live.GetNamespace())
+	u.SetName(live.GetName())
+	return u
+}
+
+// project copies the values at the paths of a field set.
+func project(v any, fields map[string]any) any {
+	if len(fields) == 0 {
+		return runtime.DeepCopyJSONValue(v)
+	}
+	switch t := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, below := range fields {
+			name, isField := strings.CutPrefix(key, "f:")
+			value, there := t[name]
+			if m, _ := below.(map[string]any); isField && there {
+				out[name] = project(value, m)
+			}
+		}
+		return out
+	case []any:
+		return projectItems(t, fields)
+	default:
+		return v
+	}
+}
+
+// projectItems keeps the owned items of a keyed list in their order, and any other list
+// as a whole.
+func projectItems(items []any, fields map[string]any) any {
+	out := []any{}
+	for _, it := range items {
+		for key, below := range fields {
+			raw, isKey := strings.CutPrefix(key, "k:")
+			if !isKey {
+				if key == "." {
+					continue
+				}
+				return runtime.DeepCopyJSONValue(items)
+			}
+			var want map[string]any
+			m, isMap := it.(map[string]any)
+			if !isMap || utiljson.Unmarshal([]byte(raw), &want) != nil || !matches(m, want) {
+				continue
+			}
+			f, _ := below.(map[string]any)
+			out = append(out, project(m, f))
+		}
+	}
+	return out
 }
 
 // payloadFields are the fields we own in a live object, and every field of a payload.

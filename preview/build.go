@@ -122,6 +122,9 @@ func (b *builder) object(item Item, action Action) Object {
 		Action: action, Reason: item.Reason, Changes: b.fields(item.Changes),
 		before: b.veiled(item.Before),
 	}
+	if action == ActionRecreate && len(item.Before.GetManagedFields()) > 0 {
+		o.before = b.veiled(apply.Owned(item.Before)) // what replaces it has no defaults yet
+	}
 	if action != ActionDelete {
 		o.after = b.veiled(item.Live)
 	}

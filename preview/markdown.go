@@ -128,7 +128,7 @@ func (o *Object) folded() string {
 			lines = append(lines, fmt.Sprintf("+ %s = %s", l.name(), values(l.To)))
 		}
 	}
-	fence(&b, "diff", append(lines, changeLines(o.Changes)...))
+	fence(&b, "diff", append(lines, changeLines(telling(o.Changes))...))
 	b.WriteString("\n</details>\n")
 	return b.String()
 }

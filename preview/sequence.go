@@ -166,7 +166,7 @@ func cause(path string, c apply.Change) string {
 		return words
 	case strings.HasSuffix(path, "].image"):
 		return fmt.Sprintf("image %v to %v", c.From, c.To)
-	case strings.Contains(path, "volumes[name=config]"):
+	case followsConfiguration(path):
 		return "configuration"
 	case strings.HasSuffix(path, "annotations["+v1alpha1.AnnotationInstalledRelease+"]"):
 		return fmt.Sprintf("installed release %v to %v", c.From, c.To)

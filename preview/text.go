@@ -101,7 +101,7 @@ func (t *text) object(o *Object) {
 	for _, l := range o.Lines {
 		t.line(plain, "      %s: %s → %s", l.name(), values(l.From), values(l.To))
 	}
-	for _, c := range o.Changes {
+	for _, c := range telling(o.Changes) {
 		t.line(plain, "      %s: %s → %s%s", c.Path, show(c.From), show(c.To), c.suffix())
 	}
 }

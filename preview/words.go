@@ -3,9 +3,12 @@ package preview
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
 )
 
 // absent stands for a field that is not there.
@@ -51,6 +54,17 @@ func values(list []string) string {
 		out[i] = show(value)
 	}
 	return strings.Join(out, " | ")
+}
+
+// followsConfiguration tells a field that names the generation of the configuration.
+func followsConfiguration(path string) bool { return strings.HasSuffix(path, "].configMap.name") }
+
+// telling are the changes worth a line: a name that carries a hash, and a hash, say only
+// that something else changed.
+func telling(changes []Change) []Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
+		return followsConfiguration(c.Path) || strings.HasSuffix(c.Path, "["+v1alpha1.AnnotationPodSpecHash+"]")
+	})
 }
 
 // plural counts things.
@@ -131,6 +145,8 @@ func (o *Object) about() string {
 		text += ", follows " + o.Replaces
 	case o.Reason != "":
 		text += ": " + oneLine(o.Reason)
+	case len(o.Changes) > 0 && len(telling(o.Changes)) == 0:
+		text += ", follows the configuration"
 	case len(o.Keys) > 0:
 		text += ", keys " + strings.Join(o.Keys, ", ")
 	}

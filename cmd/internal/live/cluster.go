@@ -103,14 +103,15 @@ var managerLabels = client.MatchingLabels{"app.kubernetes.io/name": "nova-operat
 // and its flags. What can't be found out is a note. Set values of the given settings win.
 func (c *Cluster) Settings(ctx context.Context, given rendernova.Settings) (rendernova.Settings, []string) {
 	list := &appsv1.DeploymentList{}
-	if err := c.client.List(ctx, list, managerLabels); err != nil {
-		return given, []string{"the operator's Deployment can't be read, so its flags and namespace are unknown; give --operator-namespace: " + err.Error()}
-	}
-	if len(list.Items) != 1 {
-		if given.OperatorNamespace != "" {
-			return given, nil
-		}
-		return given, []string{fmt.Sprintf("%d Deployments are the operator's, so its flags and namespace are unknown; give --operator-namespace", len(list.Items))}
+	err := c.client.List(ctx, list, managerLabels)
+	switch {
+	case err == nil && len(list.Items) == 1:
+	case given.OperatorNamespace != "":
+		return given, nil
+	case err != nil:
+		return given, []string{"the operator's own flags and namespace can't be read, give --operator-namespace: " + err.Error()}
+	default:
+		return given, []string{fmt.Sprintf("found %d Deployments of the operator, so its flags and namespace are unknown; give --operator-namespace", len(list.Items))}
 	}
 	manager := list.Items[0]
 	if given.OperatorNamespace == "" {
