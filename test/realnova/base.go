@@ -35,6 +35,9 @@ const (
 	region            = "RegionOne"
 )
 
+// busNode is the broker's name to Erlang.
+const busNode = "realnova@localhost"
+
 // base are the services a Nova needs, confined to one tree with a layer of its own.
 type base struct {
 	dir, root string
@@ -63,7 +66,7 @@ func startBase(ctx context.Context, box sandbox, c credentials, pki *authority) 
 		return nil, err
 	}
 	b.rabbitmq = b.daemon("rabbitmq", []string{"/usr/lib/rabbitmq/bin/rabbitmq-server"},
-		"HOME=/var/lib/rabbitmq", "RABBITMQ_NODENAME=realnova@localhost", "RUNNING_UNDER_SYSTEMD=1",
+		"HOME=/var/lib/rabbitmq", "RABBITMQ_NODENAME="+busNode, "RUNNING_UNDER_SYSTEMD=1",
 		"RABBITMQ_CONFIG_FILE=/etc/rig/rabbitmq.conf", "RABBITMQ_ENABLED_PLUGINS_FILE=/etc/rig/enabled_plugins",
 		"RABBITMQ_CONF_ENV_FILE=/dev/null", "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+S 1:1")
 	if err := b.rabbitmq.start(); err != nil {
@@ -195,6 +198,24 @@ func (b *base) sql(ctx context.Context, statements string) (string, error) {
 		return "", fmt.Errorf("run SQL: %w: %s", err, tail(out, 3))
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// restartBus starts the broker again with a certificate of a name.
+func (b *base) restartBus(ctx context.Context, pki *authority, name string) error {
+	certificate, err := pki.issue(name)
+	if err != nil {
+		return err
+	}
+	b.rabbitmq.stop(syscall.SIGTERM, 30*time.Second)
+	for file, text := range map[string]string{"rabbitmq.crt": certificate.Cert, "rabbitmq.key": certificate.Key} {
+		if err := os.WriteFile(filepath.Join(b.root, "etc/rig/tls", file), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	if err := b.rabbitmq.start(); err != nil {
+		return err
+	}
+	return b.rabbitmq.await(ctx, listening(at(portBus)))
 }
 
 // write puts the configuration of every service into the tree.

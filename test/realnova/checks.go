@@ -34,6 +34,14 @@ var checks = []check{
 	{"compute", "a compute started from the contract as it stands registers and is mapped", []string{"api"}, 5 * time.Minute, checkCompute},
 	{"boot", "a server boots on it", []string{"compute"}, 3 * time.Minute, checkBoot},
 	{"metadata", "the metadata API takes a signed request and refuses a wrong signature", []string{"boot"}, 2 * time.Minute, checkMetadata},
+	{"config", "oslo.config's validator knows every option of every file, in both releases", []string{"ready"}, 3 * time.Minute, checkConfig},
+	{"second-sync", "a second db-sync maps no second cell", []string{"ready"}, 5 * time.Minute, checkSecondSync},
+	{"archive", "the archive moves soft-deleted rows; each way to fail shows in the condition", []string{"boot"}, 6 * time.Minute, checkArchive},
+	{"outage", "the broker, the database and the API server die and come back, one at a time", []string{"boot"}, 12 * time.Minute, checkOutage},
+	{"rotate", "each credential is changed while the Nova is in use", []string{"boot"}, 20 * time.Minute, checkRotate},
+	{"tls", "TLS to databases and broker, names and clients checked; another name is refused", []string{"boot"}, 12 * time.Minute, checkTLS},
+	{"abort", "an upgrade taken back in Migrating leaves the older release serving", []string{"boot"}, 6 * time.Minute, checkAbort},
+	{"upgrade", "an upgrade to the next release under load: phases and roles in order, contract, promotion, second roll", []string{"boot"}, 15 * time.Minute, checkUpgrade},
 }
 
 // errNotRun is the result of a check that needs something this run doesn't have.
