@@ -61,6 +61,7 @@ func (b *builder) resource() {
 		b.out.Action = ActionCreate
 	case b.in.After == nil:
 		b.out.Action, shown = ActionDelete, b.in.Before
+		b.out.Notes = append(b.out.Notes, "the databases of the Nova are deleted with it: the MariaDB operator drops what its Databases stand for, unless their cleanup policy keeps it")
 	default:
 		before, err := content(b.in.Before)
 		after, err2 := content(b.in.After)

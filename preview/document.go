@@ -79,6 +79,9 @@ type Summary struct {
 	Rollouts    int `json:"rollouts"`
 	Deployments int `json:"deployments"`
 	Pods        int `json:"pods"`
+	// Started and Stopped count the pods of Deployments that come and go.
+	Started int `json:"started"`
+	Stopped int `json:"stopped"`
 }
 
 // Resource is what a change does to one custom resource and everything it stands for.
@@ -252,6 +255,8 @@ func (s *Summary) add(o Summary) {
 	s.Rollouts += o.Rollouts
 	s.Deployments += o.Deployments
 	s.Pods += o.Pods
+	s.Started += o.Started
+	s.Stopped += o.Stopped
 }
 
 // count adds one object.

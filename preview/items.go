@@ -157,7 +157,7 @@ func leftOver(before, f *nova.Forecast, old map[render.Key]*unstructured.Unstruc
 		gate, held := kept[key]
 		switch {
 		case f == nil:
-			item.Action, item.Reason, item.Live = apply.ActionDelete, "the Nova is deleted", nil
+			item.Action, item.Live = apply.ActionDelete, nil
 		case removed:
 			item.Action, item.Reason, item.Live = apply.ActionDelete, reason, nil
 		case held:

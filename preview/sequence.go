@@ -137,9 +137,10 @@ func (b *builder) stop(a render.Absent, live *unstructured.Unstructured) {
 func (b *builder) stopAll(live map[render.Key]*unstructured.Unstructured) {
 	for _, item := range b.in.Items {
 		if u := live[item.Key]; u != nil {
-			b.stop(render.Absent{Key: item.Key, Reason: item.Reason}, u)
+			b.stop(render.Absent{Key: item.Key}, u)
 		}
 	}
+	b.out.Summary.tally(b.out.Sequence)
 }
 
 const template = "spec.template."
@@ -196,7 +197,11 @@ func (s *Summary) tally(steps []Step) {
 				rolled[step.Object] = true
 				s.Deployments++
 			}
-		case StepPhase, StepStart, StepScale, StepStop:
+		case StepStart:
+			s.Started += step.Pods
+		case StepStop:
+			s.Stopped += step.Pods
+		case StepPhase, StepScale:
 		}
 	}
 }

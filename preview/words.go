@@ -83,8 +83,14 @@ func (s Summary) Headline() string {
 		parts = append(parts, fmt.Sprintf("rolls %s in %d rollouts, %s", plural(s.Deployments, "Deployment", "Deployments"), s.Rollouts, plural(s.Pods, "pod", "pods")))
 	case s.Rollouts > 0:
 		parts = append(parts, fmt.Sprintf("rolls %s, %s", plural(s.Deployments, "Deployment", "Deployments"), plural(s.Pods, "pod", "pods")))
-	case s.Create+s.Change+s.Recreate+s.Delete > 0:
+	case s.Started+s.Stopped == 0 && s.Create+s.Change+s.Recreate+s.Delete > 0:
 		parts = append(parts, "restarts no pod")
+	}
+	if s.Started > 0 {
+		parts = append(parts, "starts "+plural(s.Started, "pod", "pods"))
+	}
+	if s.Stopped > 0 {
+		parts = append(parts, "stops "+plural(s.Stopped, "pod", "pods"))
 	}
 	if s.Jobs > 0 {
 		parts = append(parts, "runs "+plural(s.Jobs, "Job", "Jobs"))

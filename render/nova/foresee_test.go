@@ -1,0 +1,83 @@
+package nova
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render"
+)
+
+// A forecast ends where nothing moves, and what it says together is what its passes say
+// one after the other.
+func TestForesee_HoldsForAnyInput(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		in := randomInput(rt, t)
+		before := in.Nova.DeepCopy()
+		f := Foresee(in)
+		if !reflect.DeepEqual(before, in.Nova) {
+			rt.Fatal("the resource was written to")
+		}
+		if len(f.Passes) == maxSettle {
+			rt.Fatalf("nothing settled after %d passes", maxSettle)
+		}
+		if !reflect.DeepEqual(Decide(f.End).Conditions, f.Last.Conditions) {
+			rt.Fatal("the end decides something else")
+		}
+		lists := map[render.Key]int{}
+		for _, o := range f.Set.Desired {
+			lists[o.Key()]++
+		}
+		for _, a := range f.Set.Absent {
+			lists[a.Key]++
+		}
+		for _, h := range f.Set.Held {
+			lists[h.Key]++
+		}
+		for key, n := range lists {
+			if n != 1 {
+				rt.Fatalf("%s is in %d lists", key, n)
+			}
+		}
+		for _, pass := range f.Passes {
+			for _, o := range pass.Set.Desired {
+				if lists[o.Key()] == 0 {
+					rt.Fatalf("%s is lost", o.Key())
+				}
+			}
+		}
+	})
+}
+
+func TestForesee_FollowsAnUpgrade(t *testing.T) {
+	in := readyWorld(t, func(n *v1alpha1.Nova) { n.Spec.OpenStackRelease, n.Spec.Image.Tag = "2025.2", "2025.2" })
+	in.Nova.Spec.OpenStackRelease, in.Nova.Spec.Image.Tag = "2026.1", "2026.1"
+	f := Foresee(in)
+	var phases []v1alpha1.UpgradePhase
+	for _, change := range f.Phases {
+		phases = append(phases, change.To)
+	}
+	want := []v1alpha1.UpgradePhase{
+		v1alpha1.UpgradePhaseExpanding, v1alpha1.UpgradePhaseMigrating, v1alpha1.UpgradePhaseRollingUpdate, v1alpha1.UpgradePhaseContracting, "",
+	}
+	if !slices.Equal(want, phases) {
+		t.Errorf("phases %v", phases)
+	}
+	if f.Last.Status.InstalledRelease != "2026.1" || len(f.Replaced) != 1 {
+		t.Errorf("installed %s, replaced %v", f.Last.Status.InstalledRelease, f.Replaced)
+	}
+}
+
+// A gate that waits for an input stays closed: nothing is assumed of the world but what
+// the operator itself brings about.
+func TestForesee_AssumesNoInput(t *testing.T) {
+	in := readyWorld(t, nil)
+	delete(in.Observed.Secrets, "nova-db")
+	f := Foresee(in)
+	if len(f.Passes) != 2 || len(f.Set.Desired) != 0 {
+		t.Errorf("%d passes write %d objects", len(f.Passes), len(f.Set.Desired))
+	}
+}
