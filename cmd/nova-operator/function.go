@@ -77,6 +77,11 @@ func runFunction(stdin io.Reader, stdout io.Writer) error {
 	if list.WrappingKind != kio.ResourceListKind {
 		return fmt.Errorf("standard input must be one %s of %s; render and validate read plain manifests", kio.ResourceListKind, kio.ResourceListAPIVersion)
 	}
+	for i, item := range items {
+		if !isObject(item) {
+			return fmt.Errorf("items[%d] is no object", i)
+		}
+	}
 	f := function{items: items}
 	if f.config, err = readFunctionConfig(list.FunctionConfig); err != nil {
 		f.results = framework.Results{{Message: err.Error(), Severity: framework.Error}}
@@ -97,6 +102,24 @@ func runFunction(stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	return f.failure()
+}
+
+// isObject reports whether an item has the shape the library takes for granted.
+func isObject(item *kyaml.RNode) bool {
+	at := item
+	for _, name := range []string{"", "metadata", "annotations"} {
+		if name != "" {
+			field := at.Field(name)
+			if field == nil {
+				return true
+			}
+			at = field.Value
+		}
+		if at == nil || at.YNode() == nil || at.YNode().Kind != kyaml.MappingNode {
+			return false
+		}
+	}
+	return true
 }
 
 // function is one run.

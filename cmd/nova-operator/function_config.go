@@ -39,6 +39,9 @@ func readFunctionConfig(node *kyaml.RNode) (functionConfig, error) {
 	if node == nil || node.IsNilOrEmpty() {
 		return out, nil
 	}
+	if !isObject(node) {
+		return out, errors.New("functionConfig: is no object")
+	}
 	raw, err := node.MarshalJSON()
 	if err != nil {
 		return out, errors.New("functionConfig: does not parse")

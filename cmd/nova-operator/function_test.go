@@ -273,9 +273,11 @@ func TestFunction_Errors(t *testing.T) {
 
 func TestFunction_WantsAResourceList(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
-		"plain manifests": {"apiVersion: v1\nkind: Secret\nstringData: {a: hunter2}\n", "standard input must be one ResourceList of config.kubernetes.io/v1; render and validate read plain manifests"},
-		"nothing":         {"", "standard input must be one ResourceList"},
-		"no YAML":         {"kind: ResourceList\nitems:\n- a: *hunter2\n", "standard input does not parse as YAML"},
+		"plain manifests":       {"apiVersion: v1\nkind: Secret\nstringData: {a: hunter2}\n", "standard input must be one ResourceList of config.kubernetes.io/v1; render and validate read plain manifests"},
+		"nothing":               {"", "standard input must be one ResourceList"},
+		"an item of text":       {"kind: ResourceList\nitems: [hunter2]\n", "items[0] is no object"},
+		"annotations of a list": {"kind: ResourceList\nitems: [{kind: A, metadata: {annotations: [hunter2]}}]\n", "items[0] is no object"},
+		"no YAML":               {"kind: ResourceList\nitems:\n- a: *hunter2\n", "standard input does not parse as YAML"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := command(t, tc.text, "function")

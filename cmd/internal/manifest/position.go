@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -50,7 +51,9 @@ func (d Document) Find(path string) Position {
 	}
 	var problem *syntaxProblem
 	if errors.As(d.Err, &problem) && problem.line > 0 {
-		out.Line = d.source.text.line + problem.line
+		// What is missing at the end is told on the line behind it.
+		last := bytes.Count(bytes.TrimRight(d.source.text.raw, " \t\r\n"), []byte("\n")) + 1
+		out.Line = d.source.text.line + min(problem.line, last)
 		return out
 	}
 	if spot, found := d.source.spot(path); found {

@@ -77,19 +77,21 @@ func TestFind_Position(t *testing.T) {
 func TestFind_ProblemOfSyntax(t *testing.T) {
 	const head = "# comment\napiVersion: v1\nkind: A\n---\n# comment\n"
 	for name, text := range map[string]string{
-		"a map in a value":       "a: b\n▸  c: hunter2\n",
-		"a map in a list":        "a:\n- b\n▸ c: hunter2\n",
-		"a list in a map":        "a:\n  b: 1\n▸- hunter2\n",
-		"a tab":                  "a:\n▸\tb: hunter2\n",
-		"a key twice":            "a:\n  b: 1\n▸  b: hunter2\n",
-		"a character":            "a: 1\n▸b: @hunter2\n",
-		"an alias of nothing":    "▸a: 1\nb: *hunter2\n",
-		"not an object":          "▸hunter2\n",
-		"nothing of Kubernetes":  "▸a: hunter2\n",
-		"an object of one line":  "a: 1\n▸b: {c: d: e}\n",
-		"text behind a string":   "a: 1\n▸b: \"c\" hunter2\n",
-		"braces in a template":   "a: 1\n▸b: {{ .Values.hunter2 }}\n",
-		"JSON with a comma less": "{\"a\": 1,\n▸\"b\": 2 \"hunter2\": 3}\n",
+		"a map in a value":        "a: b\n▸  c: hunter2\n",
+		"a map in a list":         "a:\n- b\n▸ c: hunter2\n",
+		"a list in a map":         "a:\n  b: 1\n▸- hunter2\n",
+		"a tab":                   "a:\n▸\tb: hunter2\n",
+		"a key twice":             "a:\n  b: 1\n▸  b: hunter2\n",
+		"a character":             "a: 1\n▸b: @hunter2\n",
+		"an alias of nothing":     "▸a: 1\nb: *hunter2\n",
+		"a flow without an end":   "a: 1\n▸b: [hunter2,\n\n",
+		"a string without an end": "a: 1\n▸b: 'hunter2\n\n",
+		"not an object":           "▸hunter2\n",
+		"nothing of Kubernetes":   "▸a: hunter2\n",
+		"an object of one line":   "a: 1\n▸b: {c: d: e}\n",
+		"text behind a string":    "a: 1\n▸b: \"c\" hunter2\n",
+		"braces in a template":    "a: 1\n▸b: {{ .Values.hunter2 }}\n",
+		"JSON with a comma less":  "{\"a\": 1,\n▸\"b\": 2 \"hunter2\": 3}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, _, _ := strings.Cut(head+text, "▸")
