@@ -3,6 +3,7 @@
 package gitops_test
 
 import (
+	"flag"
 	"path/filepath"
 	"testing"
 
@@ -16,6 +17,11 @@ import (
 const root = "../.."
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// Deliveries wait more than they compute.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	ctrl.SetLogger(logr.Discard())
 	crds, err := filepath.Abs(filepath.Join(root, "kustomize", "crd"))
 	if err != nil {
