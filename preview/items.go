@@ -35,11 +35,11 @@ func Live(plan apply.Plan, report apply.Report, f *nova.Forecast, previous *unst
 	for i, res := range report.Results {
 		item := Item{Result: res, Before: plan.Steps[i].Live}
 		switch {
-		case res.Action == apply.ActionUpdate && item.Before != nil && res.Live != nil:
+		case res.Action == apply.ActionUpdate && item.Before != nil && len(res.Live.GetManagedFields()) > 0:
 			item.Changes = whole(res, item.Before, veil)
 		case res.Action == apply.ActionRecreate:
 			item.Live = desired[res.Key]
-			item.Changes = withoutOwner(apply.Compare(item.Before, item.Live, veil))
+			item.Changes = Payload(item.Before, item.Live, veil)
 			if reason := f.Replaced[res.Key]; reason != "" {
 				item.Reason = firstClause(reason)
 			}
@@ -74,9 +74,10 @@ func firstClause(reason string) string {
 	return clause
 }
 
-// withoutOwner drops the marks of ownership, which the applier puts on.
-func withoutOwner(changes []apply.Change) []apply.Change {
-	return slices.DeleteFunc(changes, func(c apply.Change) bool { return strings.HasPrefix(c.Path, "metadata.ownerReferences") })
+// Payload compares what the operator owns of a live object with a payload, but for the
+// marks of ownership, which the applier puts on.
+func Payload(live, payload *unstructured.Unstructured, veil apply.Veil) []apply.Change {
+	return slices.DeleteFunc(apply.Compare(live, payload, veil), func(c apply.Change) bool { return strings.HasPrefix(c.Path, "metadata.ownerReferences") })
 }
 
 // Offline pairs the objects of two settled worlds. before is nil when the resource is

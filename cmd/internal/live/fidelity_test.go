@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -145,6 +146,11 @@ func (w *world) edit(name string, manifest *unstructured.Unstructured) {
 	if len(printed.Errors)+len(printed.NotReady)+printed.Summary.Refused > 0 {
 		w.t.Fatalf("%s: errors %v, not ready %v, objects %+v", name, printed.Errors, printed.NotReady, printed.Objects)
 	}
+	var document bytes.Buffer
+	if err := preview.New(preview.ModeLive, "", "", []preview.Resource{printed}).JSON(&document); err != nil {
+		w.t.Fatal(err)
+	}
+	w.keepsSecret(name, document.String())
 	w.apply(manifest)
 	w.settle(manifest)
 	after := w.snapshot()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,6 +14,7 @@ import (
 	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/controllers/nova"
 	"github.com/c5c3/nova-operator/preview"
+	"github.com/c5c3/nova-operator/render"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
@@ -39,10 +41,7 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings rendernov
 	after, more, err := c.Admit(ctx, change.Manifest, live)
 	notes = append(notes[:len(notes):len(notes)], more...)
 	if err != nil {
-		r := preview.Of(preview.Input{Before: live, After: live, Notes: notes, Veil: c.veil})
-		r.Kind, r.Namespace, r.Name = v1alpha1.KindNova, namespace, name
-		r.Errors = append(r.Errors, err.Error())
-		return r, nil
+		return refused(change.Manifest, live, notes, err, c.veil), nil
 	}
 	if live != nil {
 		after.Status = live.Status
@@ -56,42 +55,75 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings rendernov
 	}
 	seen = seen.With(change.Secrets)
 	forecast := rendernova.Foresee(rendernova.Input{Nova: after, Observed: seen, Settings: settings})
-	items, err := c.items(ctx, after, seen, &forecast)
+	items, more, err := c.items(ctx, after, seen, &forecast)
 	if err != nil {
 		return preview.Resource{}, err
 	}
+	notes = append(notes, more...)
 	return preview.Of(preview.Input{Before: live, After: after, Forecast: &forecast, Items: items, Notes: notes, Veil: c.veil}), nil
 }
 
-// items asks the API server about every object.
-func (c *Cluster) items(ctx context.Context, n *v1alpha1.Nova, seen rendernova.Observed, f *rendernova.Forecast) ([]preview.Item, error) {
+// refused is the preview of a manifest that the API server does not take.
+func refused(manifest *unstructured.Unstructured, live *v1alpha1.Nova, notes []string, refusal error, veil apply.Veil) preview.Resource {
+	asked, err := decode(manifest)
+	if err != nil { // the refusal says why
+		asked = &v1alpha1.Nova{ObjectMeta: metav1.ObjectMeta{Namespace: manifest.GetNamespace(), Name: manifest.GetName()}}
+	}
+	r := preview.Of(preview.Input{Before: live, After: asked, Notes: notes, Veil: veil})
+	r.Errors = append(r.Errors, refusal.Error())
+	return r
+}
+
+// items asks the API server about every object. The notes say what it could not be asked.
+func (c *Cluster) items(ctx context.Context, n *v1alpha1.Nova, seen rendernova.Observed, f *rendernova.Forecast) ([]preview.Item, []string, error) {
 	owner := nova.OwnerOf(n)
 	if owner.UID == "" {
 		owner.UID = unborn
 	}
-	plan, err := c.applier.Plan(ctx, owner, preview.Wanted(f))
+	set := preview.Wanted(f)
+	plan, err := c.applier.Plan(ctx, owner, set)
 	if err != nil {
-		return nil, fmt.Errorf("plan Nova %s/%s: %w", n.Namespace, n.Name, err)
+		return nil, nil, fmt.Errorf("plan Nova %s/%s: %w", n.Namespace, n.Name, err)
 	}
 	report, _ := c.applier.Preview(ctx, plan) // object by object, in the results
-	forgive(&report)
 	previous, err := c.configMap(ctx, n.Namespace, seen.Deployments[n.Name].ConfigMap)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return preview.Live(plan, report, f, previous, c.veil), nil
+	notes := c.guess(plan, &report, set)
+	return preview.Live(plan, report, f, previous, c.veil), notes, nil
 }
 
-// forgive turns an object that can't be asked for, because its namespace does not exist
-// yet, into one that will be created.
-func forgive(report *apply.Report) {
+// guess stands in for answers that can't be had without a write: where the namespace does
+// not exist yet, or dry run is not permitted. What was planned is then compared here, and
+// defaults and admission don't show.
+func (c *Cluster) guess(plan apply.Plan, report *apply.Report, set render.Set) (notes []string) {
+	desired := map[render.Key]*unstructured.Unstructured{}
+	for _, o := range set.Desired {
+		desired[o.Key()] = o.Content
+	}
+	forbidden := 0
 	for i := range report.Results {
-		res := &report.Results[i]
+		res, step := &report.Results[i], plan.Steps[i]
 		var known *apply.Error
-		if errors.As(res.Err, &known) && known.Cause == apply.CauseMissingNamespace && res.Live == nil {
-			res.Action, res.Err = apply.ActionCreate, nil
+		if !errors.As(res.Err, &known) || known.Cause != apply.CauseMissingNamespace && known.Cause != apply.CauseForbidden || step.Err != nil {
+			continue
+		}
+		if known.Cause == apply.CauseForbidden {
+			forbidden++
+		}
+		res.Action, res.Err, res.Live = step.Action, nil, desired[res.Key]
+		if step.Action == apply.ActionUpdate {
+			res.Changes = preview.Payload(step.Live, res.Live, c.veil)
+			if len(res.Changes) == 0 {
+				res.Action = apply.ActionUnchanged
+			}
 		}
 	}
+	if forbidden > 0 {
+		notes = append(notes, fmt.Sprintf("dry run is not permitted for %d objects: their defaults, admission and immutable fields don't show", forbidden))
+	}
+	return notes
 }
 
 // configMap reads a generation of the configuration; nil if there is none.

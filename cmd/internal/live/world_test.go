@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,9 +45,9 @@ func TestMain(m *testing.M) {
 	cluster.Main(m, cluster.Options{CRDs: append([]string{crds}, cluster.AllCRDs...)})
 }
 
-// runOperator runs the controllers over the whole cluster until the test ends, with
-// everything around a Nova played.
-func runOperator(t *testing.T, config *rest.Config) {
+// runOperator runs the controllers over the whole cluster until the test ends, or until
+// it is told to stop, with everything around a Nova played.
+func runOperator(t *testing.T, config *rest.Config) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
@@ -63,12 +64,14 @@ func runOperator(t *testing.T, config *rest.Config) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("manager: %v", err)
 		}
 	})
+	t.Cleanup(stop)
+	return stop
 }
 
 // world is a namespace with everything the edits refer to.

@@ -1,0 +1,291 @@
+package live_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/cmd/internal/explain"
+	"github.com/c5c3/nova-operator/cmd/internal/live"
+	"github.com/c5c3/nova-operator/cmd/internal/manifest"
+	"github.com/c5c3/nova-operator/preview"
+	"github.com/c5c3/nova-operator/render"
+	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/test/cluster"
+)
+
+// readyWorld is a Nova that came up and is left alone: its operator has stopped.
+func readyWorld(t *testing.T) *world {
+	t.Helper()
+	c := cluster.Shared(t)
+	stop := runOperator(t, c.Config)
+	w := newWorld(t, c)
+	nova := w.minimal(nil)
+	w.apply(nova)
+	w.settle(nova)
+	stop()
+	return w
+}
+
+// explain explains the Nova and looks for credentials in it.
+func (w *world) explain() explain.Tree {
+	w.t.Helper()
+	tree, err := w.live.Explain(w.t.Context(), w.namespace, "nova", rendernova.Settings{}, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var text, document bytes.Buffer
+	if err := tree.Text(&text); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := tree.JSON(&document); err != nil {
+		w.t.Fatal(err)
+	}
+	w.keepsSecret("explain", text.String()+document.String())
+	return tree
+}
+
+// stateOf is the state of a child, by the end of its name.
+func stateOf(tree explain.Tree, kind, name string) explain.Child {
+	for _, step := range tree.Steps {
+		for _, c := range step.Children {
+			if strings.HasPrefix(c.Object, kind) && strings.HasSuffix(c.Object, "/"+name) {
+				c.Object = ""
+				return c
+			}
+		}
+	}
+	return explain.Child{}
+}
+
+func TestExplain_SaysWhatHoldsAndWhatIsOdd(t *testing.T) {
+	w := readyWorld(t)
+	tree := w.explain()
+	if !tree.Ready || tree.Blocker != nil || tree.Stale {
+		t.Errorf("%+v", tree)
+	}
+	for _, step := range tree.Steps {
+		for _, c := range step.Children {
+			if c.State != explain.Current {
+				t.Errorf("%s is %s: %s", c.Object, c.State, c.Detail)
+			}
+		}
+	}
+
+	w.scale("nova-scheduler", 7)
+	w.remove(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "nova-metadata"}})
+	tree = w.explain()
+	for _, tc := range []struct {
+		kind, name string
+		want       explain.Child
+	}{
+		{"Deployment", "nova-scheduler", explain.Child{State: explain.Drifted, Detail: "spec.replicas (held by somebody)"}},
+		{"Service", "nova-metadata", explain.Child{State: explain.Missing}},
+		{"Deployment", "nova-conductor", explain.Child{State: explain.Current}},
+	} {
+		if diff := cmp.Diff(tc.want, stateOf(tree, tc.kind, tc.name)); diff != "" {
+			t.Errorf("%s %s: %s", tc.kind, tc.name, diff)
+		}
+	}
+
+	printed := w.preview(w.minimal(nil))
+	if len(printed.Objects) != 2 || printed.Objects[0].Changes[0].Manager != "somebody" {
+		t.Errorf("diff does not tell who holds the field: %+v", printed.Objects)
+	}
+
+	w.remove(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "nova-db"}})
+	tree = w.explain()
+	want := &explain.Blocker{
+		Condition: "SecretsReady", Reason: "WaitingForDBCredentials",
+		Message: tree.Blocker.Message,
+		Next:    "the Secret of the named schema lacks `username` or `password`; see the ExternalSecret of that name",
+	}
+	if diff := cmp.Diff(want, tree.Blocker); diff != "" {
+		t.Error(diff)
+	}
+	if got := stateOf(tree, "Deployment", "nova-scheduler"); got.State != explain.HeldBack || got.Detail != "WaitingForDBCredentials" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// scale changes a count as somebody.
+func (w *world) scale(name string, replicas int32) {
+	w.t.Helper()
+	d := &appsv1.Deployment{}
+	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, d); err != nil {
+		w.t.Fatal(err)
+	}
+	d.Spec.Replicas = &replicas
+	if err := w.client.Update(w.t.Context(), d, client.FieldOwner("somebody")); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) remove(o client.Object) {
+	w.t.Helper()
+	if err := w.client.Delete(w.t.Context(), o); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// What observe prints replays: a decision from the file is the one from the cluster.
+func TestObserve_Replays(t *testing.T) {
+	w := readyWorld(t)
+	n := w.nova()
+	seen, err := w.live.Observe(t.Context(), n, rendernova.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var printed bytes.Buffer
+	if err := manifest.WriteObservation(&printed, "# comment\n", seen.Veiled(n)); err != nil {
+		t.Fatal(err)
+	}
+	w.keepsSecret("observe", printed.String())
+	file := filepath.Join(t.TempDir(), "observed.yaml")
+	if err := os.WriteFile(file, printed.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	replayed, err := manifest.Observation(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := rendernova.Decide(rendernova.Input{Nova: n, Observed: seen})
+	got := rendernova.Decide(rendernova.Input{Nova: n, Observed: *replayed})
+	if diff := cmp.Diff(want.Conditions, got.Conditions); diff != "" {
+		t.Error(diff)
+	}
+	if len(want.Set.Desired) != len(got.Set.Desired) {
+		t.Errorf("%d objects, replayed %d", len(want.Set.Desired), len(got.Set.Desired))
+	}
+}
+
+// keepsSecret fails when a text holds a credential, or its base64.
+func (w *world) keepsSecret(what, text string) {
+	w.t.Helper()
+	for shift := range 3 {
+		encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + mark))
+		for _, secret := range []string{mark, encoded[4 : len(encoded)-4]} {
+			if strings.Contains(text, secret) {
+				w.t.Errorf("%s prints a credential as %q", what, secret)
+			}
+		}
+	}
+}
+
+func TestPreview_OfWhatIsNotThere(t *testing.T) {
+	c := cluster.Shared(t)
+	w := newWorld(t, c)
+	w.namespace = "not-made-yet"
+	secrets := map[string]rendernova.SecretData{}
+	for name, data := range inputs {
+		secrets[name] = rendernova.SecretData{}
+		for key, value := range data {
+			secrets[name][key] = render.Sensitive(value)
+		}
+	}
+	r, err := w.live.Preview(t.Context(), live.Change{Manifest: w.minimal(nil), Secrets: secrets}, rendernova.Settings{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Action != preview.ActionCreate || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "namespace not-made-yet does not exist yet") {
+		t.Errorf("%s, notes %v", r.Action, r.Notes)
+	}
+	if len(r.NotReady) != 1 || r.NotReady[0].Reason != "SecretStoreNotReady" {
+		t.Errorf("waits for %+v", r.NotReady)
+	}
+}
+
+func TestPreview_RefusedByTheAPIServer(t *testing.T) {
+	w := newWorld(t, cluster.Shared(t))
+	r := w.preview(patched(t, w.minimal(nil), map[string]any{"cache": map[string]any{"servers": []any{"a:1"}}}))
+	if len(r.Errors) != 1 || !strings.Contains(r.Errors[0], "spec.cache") {
+		t.Errorf("%v", r.Errors)
+	}
+}
+
+// Somebody who may only read gets the differences, and is told what they lack.
+func TestPreview_WithoutThePermissionToWrite(t *testing.T) {
+	w := readyWorld(t)
+	c := cluster.Shared(t)
+	for _, o := range []client.Object{
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "reads-all"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}}}},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "reads-all"}, RoleRef: rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "reads-all"},
+			Subjects: []rbacv1.Subject{{APIGroup: "rbac.authorization.k8s.io", Kind: "User", Name: "reader"}},
+		},
+	} {
+		if err := w.client.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := rest.CopyConfig(c.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: "reader"}
+	reader, err := live.Of(config, apply.NewVeil())
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest := patched(t, w.minimal(nil), map[string]any{"api": map[string]any{"deployment": map[string]any{"terminationGracePeriodSeconds": int64(99)}}})
+	r, err := reader.Preview(t.Context(), live.Change{Manifest: manifest}, rendernova.Settings{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []preview.Change{{Path: "spec.template.spec.terminationGracePeriodSeconds", From: int64(185), To: int64(99)}}
+	if len(r.Objects) != 1 || cmp.Diff(want, r.Objects[0].Changes) != "" {
+		t.Errorf("objects %+v", r.Objects)
+	}
+	if len(r.Notes) != 2 || !strings.Contains(r.Notes[1], "dry run is not permitted") {
+		t.Errorf("notes %v", r.Notes)
+	}
+}
+
+// An object that is taken over brings kubectl's last-applied annotation along, which can
+// hold a whole Secret.
+func TestPreview_HidesWhatAnAnnotationHolds(t *testing.T) {
+	c := cluster.Shared(t)
+	runOperator(t, c.Config) // for what it has around it
+	w := newWorld(t, c)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: "nova-service-user-env",
+			Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: `{"data":{"password":"` + mark + `"}}`},
+		},
+		StringData: map[string]string{"password": mark, "other": mark},
+	}
+	if err := w.client.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	var r preview.Resource
+	cluster.Eventually(t, "the store and the broker to be ready", func(context.Context) (bool, error) {
+		r = w.preview(w.minimal(nil))
+		return len(r.NotReady) == 0, nil
+	})
+	d := preview.New(preview.ModeLive, "", "", []preview.Resource{r})
+	for name, form := range map[string]func(*bytes.Buffer) error{
+		"text":     func(b *bytes.Buffer) error { return d.Text(b, preview.TextOptions{}) },
+		"unified":  func(b *bytes.Buffer) error { return d.Unified(b) },
+		"json":     func(b *bytes.Buffer) error { return d.JSON(b) },
+		"markdown": func(b *bytes.Buffer) error { return d.Markdown(b, 0) },
+	} {
+		var b bytes.Buffer
+		if err := form(&b); err != nil {
+			t.Fatal(err)
+		}
+		w.keepsSecret(name, b.String())
+		if !strings.Contains(b.String(), "nova-service-user-env") {
+			t.Errorf("%s does not tell of the Secret", name)
+		}
+	}
+}
