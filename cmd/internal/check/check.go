@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
@@ -118,7 +119,8 @@ func Resource(u *unstructured.Unstructured, release string) Outcome {
 	errs, broken, complete := definition.validate(u)
 	c.errors(RuleSchema, errs)
 	c.errors(RuleCEL, broken)
-	if !complete {
+	// Without a decoded resource the rules of the webhook had nothing to look at.
+	if !complete || (undecodable != nil && c.outcome.Failed()) {
 		c.find(Finding{
 			Rule: RuleSchema, Message: "some validation rules were not checked because the object was invalid",
 			Suggestion: "correct the existing errors to complete validation",
@@ -143,10 +145,12 @@ func typeProblem(err error) Finding {
 func (c *checker) nova() error {
 	nova := new(v1alpha1.Nova)
 	if err := c.decode(nova); err != nil {
+		// The rest of it is decoded: its defaults are, or they would be missed.
+		c.stored(nova, nova.Default, absent)
 		return err
 	}
 	c.outcome.Nova = nova
-	c.stored(nova, nova.Default)
+	c.stored(nova, nova.Default, patched)
 	c.rules(v1alpha1.ValidateNova(nova, nil))
 	return nil
 }
@@ -182,11 +186,29 @@ func (c *checker) errors(rule string, list field.ErrorList) {
 		}
 		if !c.seen[id] {
 			c.seen[id] = true
-			message, suggestion := advice(err.ErrorBody())
+			named(err)
+			// The schema repeats the path inside of its words.
+			message, suggestion := advice(strings.Replace(err.ErrorBody(), err.Field+" in body ", "", 1))
 			if err.Type == field.ErrorTypeTypeInvalid && strings.Contains(err.Detail, "must be of type string") {
 				suggestion = "put the value in quotes"
 			}
 			c.find(Finding{Rule: rule, Path: err.Field, Message: message, Suggestion: suggestion})
+		}
+	}
+}
+
+// alternatives ends the message about a value that fits none of a field's types.
+const alternatives = "must validate at least one schema (anyOf)"
+
+// nameless are details with the path inside of them.
+var nameless = regexp.MustCompile(`^(Checked value must be .*) in (\S+)$|^"(\S+)" (` + regexp.QuoteMeta(alternatives) + `)$`)
+
+// named gives an error of the schema the path that stands in its text alone.
+func named(err *field.Error) {
+	if found := nameless.FindStringSubmatch(err.Detail); found != nil && err.Field == "<nil>" {
+		err.Field, err.Detail = found[2]+found[3], found[1]+found[4]
+		if err.BadValue == "" {
+			err.BadValue = field.OmitValueType{}
 		}
 	}
 }
@@ -295,8 +317,8 @@ func dropExtraConfig(u *unstructured.Unstructured) []Finding {
 }
 
 // stored lays what the mutating webhook changes over the object, so that the schema
-// judges what the API server would store.
-func (c *checker) stored(resource any, mutate func()) {
+// judges what the API server would store. Merge puts a merge patch on an object.
+func (c *checker) stored(resource any, mutate func(), merge func(object map[string]any, patch []byte) (map[string]any, error)) {
 	before, err := json.Marshal(resource)
 	if err != nil {
 		return
@@ -306,22 +328,39 @@ func (c *checker) stored(resource any, mutate func()) {
 	if err != nil {
 		return
 	}
-	if merged, err := patched(c.object.Object, before, after); err == nil {
+	patch, err := jsonpatch.CreateMergePatch(before, after)
+	if err != nil {
+		return
+	}
+	if merged, err := merge(c.object.Object, patch); err == nil {
 		c.object.Object = merged
 	}
 }
 
-// sorted orders the findings by path, and leaves out one that another repeats with a
-// reason.
+// sorted orders the findings by path, and leaves out those that say less than another.
 func (c *checker) sorted() Outcome {
 	all := c.outcome.Findings
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Message, b.Message))
 	})
 	c.outcome.Findings = slices.DeleteFunc(slices.Clone(all), func(f Finding) bool {
-		return slices.ContainsFunc(all, func(other Finding) bool {
-			return other.Path == f.Path && strings.HasPrefix(other.Message, f.Message+": ")
-		})
+		return slices.ContainsFunc(all, func(other Finding) bool { return other.Path == f.Path && f.repeats(other.Message) })
 	})
 	return c.outcome
+}
+
+// repeats reports whether another message about the same field says more.
+func (f Finding) repeats(other string) bool {
+	switch {
+	case other == f.Message:
+		return false
+	case strings.HasSuffix(f.Message, alternatives):
+		return true
+	case strings.Contains(f.Message, "Checked value must be of type "):
+		return strings.Contains(other, "must be of type ")
+	case strings.Contains(f.Message, "must be of type integer:"):
+		// One of the types of a field that takes text as well.
+		return strings.Contains(other, "must be of type integer,string:")
+	}
+	return strings.HasPrefix(other, f.Message+": ")
 }

@@ -59,6 +59,18 @@ spec:
   nodeSelector: {role: compute}
 `
 
+// spec is a Nova without a release.
+const spec = `
+  image: {repository: registry.example.com/nova, tag: "2026.1"}
+  apiDatabase: {clusterRef: {name: mariadb}, database: nova_api, secretRef: {name: nova-api-db}}
+  database: {clusterRef: {name: mariadb}, database: nova, secretRef: {name: nova-db}}
+  cache: {clusterRef: {name: memcached}}
+  messaging: {secretRef: {name: nova-bus}}
+  keystoneEndpoint: http://keystone.openstack.svc:5000/v3
+  serviceUser: {secretRef: {name: nova-service-user}}
+  metadata: {sharedSecretRef: {name: nova-metadata}}
+`
+
 func TestResource_Findings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text, release string
@@ -114,6 +126,36 @@ func TestResource_Findings(t *testing.T) {
 				Rule: RuleKind, Path: "kind",
 				Message: "nova.openstack.c5c3.io/v1 NovaCompute is not served; this build knows Nova and NovaCompute of nova.openstack.c5c3.io/v1alpha1",
 			}},
+		},
+		"a number that is too large": {
+			pool + "  tolerations: [{key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 1e300}]\n", "2026.1",
+			[]Finding{
+				{Rule: RuleSchema, Path: "", Message: "some validation rules were not checked because the object was invalid", Suggestion: "correct the existing errors to complete validation"},
+				{Rule: RuleSchema, Path: "spec.tolerations[0].tolerationSeconds", Message: `Invalid value: "float64": must be of type int64: "float64"`},
+			},
+		},
+		"a number that its type does not hold": {
+			"apiVersion: nova.openstack.c5c3.io/v1alpha1\nkind: Nova\nmetadata: {name: nova, namespace: openstack}\n" +
+				"spec:\n" + spec + "  openStackRelease: \"2026.1\"\n  scheduler: {workers: 3000000000}\n", "",
+			[]Finding{
+				{Rule: RuleSchema, Path: "", Message: "some validation rules were not checked because the object was invalid", Suggestion: "correct the existing errors to complete validation"},
+				{Rule: RuleSchema, Path: "spec.scheduler.workers", Message: "Invalid value: Checked value must be of type integer with format int32"},
+			},
+		},
+		"a type that is none of two": {
+			pool + "  updateStrategy: {maxUnavailable: []}\n", "2026.1",
+			[]Finding{
+				{Rule: RuleSchema, Path: "", Message: "some validation rules were not checked because the object was invalid", Suggestion: "correct the existing errors to complete validation"},
+				{Rule: RuleSchema, Path: "spec.updateStrategy.maxUnavailable", Message: `Invalid value: "array": must be of type integer,string: "array"`},
+			},
+		},
+		"a text that should be in quotes, and nothing else": {
+			"apiVersion: nova.openstack.c5c3.io/v1alpha1\nkind: Nova\nmetadata: {name: nova, namespace: openstack}\n" +
+				"spec:\n" + spec + "  openStackRelease: 2026.1\n", "",
+			[]Finding{
+				{Rule: RuleSchema, Path: "", Message: "some validation rules were not checked because the object was invalid", Suggestion: "correct the existing errors to complete validation"},
+				{Rule: RuleSchema, Path: "spec.openStackRelease", Message: `Invalid value: "number": must be of type string: "number"`, Suggestion: "put the value in quotes"},
+			},
 		},
 		"a rule of the definition that the webhook has, too, in other words": {
 			pool + "  libvirt: {cpuMode: custom}\n", "",

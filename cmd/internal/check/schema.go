@@ -145,13 +145,9 @@ func blocking(err *field.Error) bool {
 	}, err.Type)
 }
 
-// patched applies the difference of two encodings to an object.
-func patched(object map[string]any, before, after []byte) (map[string]any, error) {
+// patched puts a merge patch on an object.
+func patched(object map[string]any, patch []byte) (map[string]any, error) {
 	raw, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
-	patch, err := jsonpatch.CreateMergePatch(before, after)
 	if err != nil {
 		return nil, err
 	}
@@ -159,9 +155,24 @@ func patched(object map[string]any, before, after []byte) (map[string]any, error
 	if err != nil {
 		return nil, err
 	}
-	var out map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(merged, &out); err != nil {
+	return decodeObject(merged)
+}
+
+// absent puts a merge patch on an object where it has nothing.
+func absent(object map[string]any, patch []byte) (map[string]any, error) {
+	raw, err := json.Marshal(object)
+	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	merged, err := jsonpatch.MergePatch(patch, raw)
+	if err != nil {
+		return nil, err
+	}
+	return decodeObject(merged)
+}
+
+func decodeObject(raw []byte) (map[string]any, error) {
+	var out map[string]any
+	err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &out)
+	return out, err
 }
