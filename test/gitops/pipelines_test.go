@@ -149,7 +149,7 @@ func promote(t *testing.T) func(string) {
 func misspell(t *testing.T) func(string) {
 	return func(dir string) {
 		t.Helper()
-		replace(t, filepath.Join(dir, "overlays/production/nova.yaml"), "host_subset_size", "host_subset_sise")
+		replace(t, filepath.Join(dir, "overlays/production/patch.yaml"), "host_subset_size", "host_subset_sise")
 	}
 }
 
@@ -234,7 +234,7 @@ func TestGitHub_CommentsOnAChange(t *testing.T) {
 func TestGitHub_StopsAtAFinding(t *testing.T) {
 	c := newCheckout(t, misspell(t))
 	failed, out := github(t, c)
-	if failed != "Validate: exit code 2" || !strings.Contains(out, "::error file=overlays/production/nova.yaml,line=") || !strings.Contains(out, "host_subset_size") {
+	if failed != "Validate: exit code 2" || !strings.Contains(out, "::error file=overlays/production/patch.yaml,line=") || !strings.Contains(out, "host_subset_size") {
 		t.Errorf("%s: %s", failed, out)
 	}
 }
@@ -293,7 +293,7 @@ func TestGitLab_StopsAtAFinding(t *testing.T) {
 	if err := json.Unmarshal([]byte(c.read(t, "production.json")), &report); err != nil {
 		t.Fatal(err)
 	}
-	if len(report) != 1 || report[0].Location.Path != "overlays/production/nova.yaml" {
+	if len(report) != 1 || report[0].Location.Path != "overlays/production/patch.yaml" {
 		t.Errorf("%+v", report)
 	}
 }
