@@ -34,6 +34,9 @@ func changes(key render.Key, before, after *unstructured.Unstructured, veil Veil
 // the fields that this operator owns count. Nothing is asked of a server, so a default
 // that only one of them spells out is a difference.
 func Compare(before, after *unstructured.Unstructured, veil Veil) []Change {
+	if equalJSON(before.Object, after.Object) {
+		return nil
+	}
 	d := &differ{others: others(before), secret: sensitive(after.GroupVersionKind().GroupKind()), veil: veil}
 	return d.list(before.Object, after.Object, payloadFields(before), payloadFields(after))
 }
@@ -165,7 +168,7 @@ type differ struct {
 // node compares the values under one node of fieldsV1. elements are the keys that
 // lead to it, path is the same for readers.
 func (d *differ) node(elements []string, path string, fields map[string]any, before, after any) {
-	if digestOf(before) == digestOf(after) {
+	if equalJSON(before, after) {
 		return
 	}
 	if len(fields) == 0 {
@@ -245,6 +248,31 @@ func (v Veil) Digest(value any) any {
 	return "hidden:" + hex.EncodeToString(mac.Sum(nil)[:4])
 }
 
+// equalJSON compares two JSON values, numbers by value.
+func equalJSON(a, b any) bool {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		if !ok || len(x) != len(y) {
+			return false
+		}
+		for key, value := range x {
+			other, there := y[key]
+			if !there || !equalJSON(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		y, ok := b.([]any)
+		return ok && slices.EqualFunc(x, y, equalJSON)
+	case int64, float64, int:
+		return digestOf(a) == digestOf(b)
+	default:
+		return a == b
+	}
+}
+
 func presence(v any) any {
 	if v == nil {
 		return nil
@@ -285,7 +313,7 @@ func item(v any, key string) any {
 
 func matches(m, want map[string]any) bool {
 	for k, v := range want {
-		if digestOf(m[k]) != digestOf(v) {
+		if !equalJSON(m[k], v) {
 			return false
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
@@ -24,6 +25,9 @@ const (
 	exitDiffers   = 1
 	exitDiffError = 3
 )
+
+// shortLivedGC is how much a heap may grow before it is collected, in percent.
+const shortLivedGC = 400
 
 // commands are the subcommands, in the order help lists them.
 var commands = []func() *cobra.Command{
@@ -53,6 +57,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	root.PersistentPreRun = func(command *cobra.Command, _ []string) {
+		// A command that prints and ends trades memory for time; the manager lives.
+		if command.Name() != nameManager {
+			debug.SetGCPercent(shortLivedGC)
+		}
+	}
 	cobra.EnableCommandSorting = false
 	for _, command := range commands {
 		root.AddCommand(command())

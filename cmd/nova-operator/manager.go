@@ -18,6 +18,8 @@ import (
 	"github.com/c5c3/nova-operator/controllers/operator"
 )
 
+const nameManager = "manager"
+
 // managerOptions are the flags of the manager.
 type managerOptions struct {
 	metricsAddress, probeAddress string
@@ -36,7 +38,7 @@ type managerOptions struct {
 func newManagerCommand() *cobra.Command {
 	var o managerOptions
 	cmd := &cobra.Command{
-		Use:   "manager",
+		Use:   nameManager,
 		Short: "Run the controllers and the admission server against the current cluster",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
