@@ -43,6 +43,7 @@ type base struct {
 	dir, root string
 	mariadb   *daemon
 	rabbitmq  *daemon
+	placement *daemon
 	others    []*daemon
 }
 
@@ -77,8 +78,8 @@ func startBase(ctx context.Context, box sandbox, c credentials, pki *authority) 
 	}
 	memcached := b.daemon("memcached", []string{"/usr/bin/memcached", "-u", "nobody", "-m", "32", "-l", hostAddress})
 	keystone := b.wsgi("keystone", portKeystone, "keystone.wsgi.api:application", "OS_KEYSTONE_CONFIG_DIR=/etc/rig/keystone")
-	placement := b.wsgi("placement", portPlacement, "placement.wsgi.api:application", "OS_PLACEMENT_CONFIG_DIR=/etc/rig/placement")
-	b.others = []*daemon{placement, keystone, memcached}
+	b.placement = b.wsgi("placement", portPlacement, "placement.wsgi.api:application", "OS_PLACEMENT_CONFIG_DIR=/etc/rig/placement")
+	b.others = []*daemon{b.placement, keystone, memcached}
 	if err := memcached.start(); err != nil {
 		return nil, err
 	}
@@ -98,10 +99,10 @@ func startBase(ctx context.Context, box sandbox, c credentials, pki *authority) 
 	if err := keystone.await(ctx, answers("http://"+at(portKeystone)+"/v3")); err != nil {
 		return nil, err
 	}
-	if err := placement.start(); err != nil {
+	if err := b.placement.start(); err != nil {
 		return nil, err
 	}
-	if err := placement.await(ctx, answers("http://"+at(portPlacement)+"/")); err != nil {
+	if err := b.placement.await(ctx, answers("http://"+at(portPlacement)+"/")); err != nil {
 		return nil, err
 	}
 	return b, b.rabbitmq.await(ctx, listening(at(portBus)))

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -233,4 +235,53 @@ func checkAbort(ctx context.Context, r *rig) (string, error) {
 		return note, fmt.Errorf("a change of the configuration after the abort: %w", err)
 	}
 	return strings.Join(phases[1:], ", ") + "; then a change of the configuration; " + note, nil
+}
+
+// checkExpandFails starts an upgrade that the check of the new release finds wrong:
+// Placement is away. Then the cause goes, and the Job, as docs/upgrade.md says.
+func checkExpandFails(ctx context.Context, r *rig) (string, error) {
+	if err := r.pairMissing(); err != nil {
+		return "", err
+	}
+	older := r.box.Assets.Older.Release
+	r.base.placement.stop(syscall.SIGTERM, 15*time.Second)
+	if err := r.setRelease(ctx, r.box.Assets.Newer.Release); err != nil {
+		return "", err
+	}
+	job := &batchv1.Job{}
+	key := client.ObjectKey{Namespace: namespace, Name: "nova-db-expand"}
+	if err := await(ctx, "the expand Job", func() (bool, error) {
+		err := r.client.Get(ctx, key, job)
+		return err == nil, client.IgnoreNotFound(err)
+	}); err != nil {
+		return "", err
+	}
+	// Its five tries take minutes to fail in the same way.
+	if err := r.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(`{"spec": {"backoffLimit": 0}}`))); err != nil {
+		return "", err
+	}
+	if err := r.awaitReason(ctx, v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonExpandFailed); err != nil {
+		return "", err
+	}
+	n, err := r.nova(ctx)
+	if err != nil {
+		return "", err
+	}
+	said := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionDatabaseReady).Message
+	if n.Status.UpgradePhase != v1alpha1.UpgradePhaseExpanding || n.Status.InstalledRelease != older {
+		return said, fmt.Errorf("phase %q, installed %s", n.Status.UpgradePhase, n.Status.InstalledRelease)
+	}
+	if _, err := get(ctx, serviceURL("nova", "8774")+"/"); err != nil {
+		return said, err
+	}
+	if err := errors.Join(r.base.placement.start(), r.base.placement.await(ctx, answers("http://"+at(portPlacement)+"/"))); err != nil {
+		return said, err
+	}
+	if err := r.client.Delete(ctx, job, client.PropagationPolicy("Background")); err != nil {
+		return said, err
+	}
+	if err := r.awaitPhase(ctx, v1alpha1.UpgradePhaseMigrating); err != nil {
+		return said, err
+	}
+	return said, errors.Join(r.setRelease(ctx, older), r.awaitReady(ctx), r.serves(ctx, "after-expand"))
 }

@@ -41,6 +41,7 @@ var checks = []check{
 	{"rotate", "each credential is changed while the Nova is in use", []string{"boot"}, 20 * time.Minute, checkRotate},
 	{"tls", "TLS to databases and broker, names and clients checked; another name is refused", []string{"boot"}, 12 * time.Minute, checkTLS},
 	{"abort", "an upgrade taken back in Migrating leaves the older release serving", []string{"boot"}, 6 * time.Minute, checkAbort},
+	{"expand-fails", "an expand Job that fails stops the upgrade, and goes on once repaired", []string{"boot"}, 8 * time.Minute, checkExpandFails},
 	{"upgrade", "an upgrade to the next release under load: phases and roles in order, contract, promotion, second roll", []string{"boot"}, 15 * time.Minute, checkUpgrade},
 }
 
