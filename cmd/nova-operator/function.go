@@ -163,12 +163,13 @@ func (f *function) run() error {
 	return nil
 }
 
-// documents are the items, without those an earlier run made. The number of each leads
+// documents are the items, without those an earlier run made, and without files that
+// belong to tools, such as a kustomization that names no kind. The number of each leads
 // back to its item.
 func (f *function) documents() ([]manifest.Document, error) {
 	var out []manifest.Document
 	for i, item := range f.items {
-		if item.GetAnnotations()[renderedFrom] != "" {
+		if item.GetAnnotations()[renderedFrom] != "" || item.GetKind() == "" {
 			continue
 		}
 		raw, err := item.String()

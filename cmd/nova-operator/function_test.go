@@ -102,6 +102,10 @@ func TestFunction_Items(t *testing.T) {
 			[2]string{"apiVersion: fn.nova.openstack.c5c3.io/v1alpha1\n  kind: RenderNova\n  metadata: {name: render}\n  spec:", "apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: render}\n  data:\n    objects: Replace"},
 			slices.Concat(given[1:], deployments),
 		},
+		"beside a kustomization without a kind": {
+			[2]string{"- apiVersion: v1\n  kind: ConfigMap", "- resources: [nova.yaml]\n- apiVersion: v1\n  kind: ConfigMap"},
+			slices.Concat(given[:3], []string{"/"}, given[3:], deployments),
+		},
 		"without a configuration": {[2]string{"functionConfig:\n  apiVersion: fn.nova.openstack.c5c3.io/v1alpha1\n  kind: RenderNova\n  metadata: {name: render}\n  spec:\n    operatorNamespace: nova-operator\n", ""}, slices.Concat(given, deployments)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -288,6 +292,21 @@ func TestFunction_WantsAResourceList(t *testing.T) {
 	}
 }
 
+// TestPage_FunctionConfig holds the page against the configuration that is tried here.
+func TestPage_FunctionConfig(t *testing.T) {
+	page, err := os.ReadFile("../../docs/krm-function.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile("testdata/function/overlay/render.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "```yaml\n"+string(file)+"```") {
+		t.Error("the page shows another render.yaml")
+	}
+}
+
 // TestFunction_InKustomize builds an overlay whose transformer is the function, run by
 // kustomize's own library.
 func TestFunction_InKustomize(t *testing.T) {
@@ -309,6 +328,7 @@ func TestFunction_InKustomize(t *testing.T) {
 			if err := os.Symlink(self, filepath.Join(overlay, "nova-operator")); err != nil {
 				t.Fatal(err)
 			}
+			t.Setenv("PATH", overlay)
 			file := filepath.Join(overlay, "kustomization.yaml")
 			raw, err := os.ReadFile(file)
 			if err != nil {
