@@ -31,7 +31,7 @@ func (c *collection) kustomize(at place) error {
 		// like a kustomization that is not there.
 		return fmt.Errorf("build %s: %s", at, tree.redact(err.Error()))
 	}
-	from := &build{kustomization: at, tree: tree, parsed: map[string][]Document{}}
+	from := &build{kustomization: at, tree: tree, parsed: map[string]parsed{}}
 	for i, r := range built.Resources() {
 		start, err := r.GetOrigin()
 		if err == nil && !tree.keepOrigin {
@@ -84,10 +84,10 @@ func (o *offline) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isManifest(name) {
+	isKustomization := slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(name))
+	if (isManifest(name) || isKustomization) && !slices.Contains(o.read, name) {
 		o.read = append(o.read, name)
 	}
-	isKustomization := slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(name))
 	if !isKustomization && !strings.Contains(string(raw), "apiVersion: builtin") {
 		return raw, nil
 	}

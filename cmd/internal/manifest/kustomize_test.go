@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // folder writes files into a new folder and returns it.
@@ -190,5 +192,55 @@ func TestKustomization_KeepsTheOriginsItAsksFor(t *testing.T) {
 	}
 	if got := documents[0].Object.GetAnnotations()["config.kubernetes.io/origin"]; got != "path: a.yaml\n" {
 		t.Errorf("the annotation is %q", got)
+	}
+}
+
+// TestFind_InWhatAKustomizationBuilds marks the one place, of all files, that a field of
+// the built resource must lead to; without a mark it is the kustomization's file.
+func TestFind_InWhatAKustomizationBuilds(t *testing.T) {
+	const base = "# comment\napiVersion: example.com/v1\nkind: A\nmetadata: {name: a}\nspec:\n  one: 1\n  list: [x, y]\n"
+	const over = "resources: [../base]\nnamePrefix: p-\n"
+	for name, tc := range map[string]struct {
+		path  string
+		files map[string]string
+	}{
+		"a field of the base":                {"spec.one", map[string]string{"base/a.yaml": strings.Replace(base, "one", "▸one", 1)}},
+		"an absent field of the base":        {"spec.two", map[string]string{"base/a.yaml": strings.Replace(base, "spec", "▸spec", 1)}},
+		"an item of the base":                {"spec.list[1]", map[string]string{"base/a.yaml": strings.Replace(base, "y]", "▸y]", 1)}},
+		"a name that a transformer made":     {"metadata.name", nil},
+		"a strategic merge patch":            {"spec.two", map[string]string{"over/kustomization.yaml": over + "patches: [{path: p.yaml}]\n", "over/p.yaml": "apiVersion: example.com/v1\nkind: A\nmetadata: {name: a}\nspec:\n  ▸two: 2\n"}},
+		"a patch over a value of the base":   {"spec.one", map[string]string{"over/kustomization.yaml": over + "patches: [{path: p.yaml}]\n", "over/p.yaml": "apiVersion: example.com/v1\nkind: A\nmetadata: {name: a}\nspec: {▸one: 7}\n"}},
+		"an inline patch":                    {"spec.two", map[string]string{"over/kustomization.yaml": over + "patches:\n- patch: |-\n    apiVersion: example.com/v1\n    kind: A\n    metadata: {name: a}\n    spec:\n      ▸two: 2\n"}},
+		"an inline patch of an old form":     {"spec.two", map[string]string{"over/kustomization.yaml": over + "patchesStrategicMerge:\n- |-\n  apiVersion: example.com/v1\n  kind: A\n  metadata: {name: a}\n  spec: {▸two: 2}\n"}},
+		"a JSON patch":                       {"spec.two", map[string]string{"over/kustomization.yaml": over + "patches: [{target: {kind: A}, path: p.yaml}]\n", "over/p.yaml": "- op: add\n  path: /spec/three\n  value: 3\n- op: add\n  path: ▸/spec/two\n  value: 2\n"}},
+		"an inline JSON patch":               {"spec.two", map[string]string{"over/kustomization.yaml": over + "patches:\n- target: {kind: A}\n  patch: |-\n    - {op: add, path: /spec/three, value: 3}\n    - {op: add, path: ▸/spec/two, value: 2}\n"}},
+		"inside of the value of a patch":     {"spec.two[a.b/c][d]", map[string]string{"over/kustomization.yaml": over + "patches:\n- target: {kind: A}\n  patch: |-\n    - op: add\n      path: /spec/two\n      value:\n        a.b/c:\n          ▸d: 2\n"}},
+		"an escaped key":                     {"spec.two[a.b/c]", map[string]string{"over/kustomization.yaml": over + "patches:\n- target: {kind: A}\n  patch: |-\n    - {op: add, path: /spec/two, value: {}}\n    - {op: add, path: ▸/spec/two/a.b~1c, value: 2}\n"}},
+		"an item that a patch replaces":      {"spec.list[1]", map[string]string{"over/kustomization.yaml": over + "patches:\n- target: {kind: A}\n  patch: |-\n    - {op: replace, path: ▸/spec/list/1, value: z}\n"}},
+		"two patches of one value":           {"spec.two", map[string]string{"over/kustomization.yaml": over + "patches:\n- target: {kind: A}\n  patch: |-\n    - {op: add, path: /spec/two, value: 2}\n    - {op: add, path: /spec/two, value: 2}\n"}},
+		"two patches of which one is undone": {"spec.two", map[string]string{"over/kustomization.yaml": over + "patches:\n- target: {kind: A}\n  patch: |-\n    - {op: add, path: /spec/two, value: 1}\n    - {op: add, path: ▸/spec/two, value: 2}\n"}},
+		"a patch that removes":               {"spec.list", map[string]string{"over/kustomization.yaml": over + "patches:\n- target: {kind: A}\n  patch: |-\n    - {op: remove, path: /spec/list}\n"}},
+		"a component":                        {"spec.two", map[string]string{"over/kustomization.yaml": over + "components: [../c]\n", "c/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: [{path: p.yaml}]\n", "c/p.yaml": "apiVersion: example.com/v1\nkind: A\nmetadata: {name: a}\nspec: {▸two: 2}\n"}},
+		"the one of two of a kind":           {"spec.one", map[string]string{"base/a.yaml": "apiVersion: example.com/v1\nkind: A\nmetadata: {name: other}\nspec: {one: 1}\n---\n" + strings.Replace(base, "one", "▸one", 1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": base, "over/kustomization.yaml": over}
+			want := Position{File: "over/kustomization.yaml"}
+			for file, content := range tc.files {
+				if before, _, found := strings.Cut(content, "▸"); found {
+					last := before[strings.LastIndex(before, "\n")+1:]
+					want = Position{file, strings.Count(before, "\n") + 1, len([]rune(last)) + 1}
+				}
+				files[file] = strings.ReplaceAll(content, "▸", "")
+			}
+			t.Chdir(folder(t, files))
+			documents, err := Open("over", "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, documents[len(documents)-1].Find(tc.path)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

@@ -13,9 +13,12 @@ import (
 type build struct {
 	kustomization place
 	tree          *offline
-	// parsed are the documents of files, by the name of the file.
-	parsed map[string][]Document
+	// parsed are files by their name.
+	parsed map[string]parsed
 }
+
+// parsed is one file: its documents, and those patches that are none.
+type parsed struct{ documents, patches []Document }
 
 // origin is where a resource that was built came from.
 type origin struct {
@@ -25,8 +28,8 @@ type origin struct {
 }
 
 // find returns where a field of a built resource stands: in the manifest it started
-// from, or in the one other file of the build that gives it this value, a patch. What a
-// transformer made has no line; the answer is then the kustomization's own file.
+// from, or else in the one patch that gives it this value. What a transformer made has no
+// line; the answer is then the kustomization's own file.
 func (o *origin) find(d Document, path string) Position {
 	fallback := Position{File: o.kustomization.join(o.kustomization.kustomizationFile()).String()}
 	built, ok := d.source.spot(path)
@@ -41,14 +44,14 @@ func (o *origin) find(d Document, path string) Position {
 			}
 		}
 	}
-	var patches []Position
+	var found []Position
 	for _, patch := range o.others(d) {
 		if there, ok := patch.source.spot(path); ok && there.rest == "" && built.rest == "" && same(there.value, built.value) {
-			patches = append(patches, patch.position(there.at))
+			found = append(found, patch.position(there.at))
 		}
 	}
-	if len(patches) == 1 {
-		return patches[0]
+	if len(found) == 1 {
+		return found[0]
 	}
 	return fallback
 }
@@ -64,7 +67,7 @@ func (d Document) position(node *yaml.Node) Position {
 // its kind, and of its name when there are several. A build adds to names, in front and
 // behind.
 func (o *origin) starts(built Document) []Document {
-	all := o.documents(*o.file, built)
+	all := ofKind(o.parse(*o.file).documents, built)
 	if len(all) < 2 {
 		return all
 	}
@@ -73,7 +76,8 @@ func (o *origin) starts(built Document) []Document {
 	})
 }
 
-// others are the documents of the kind in every other file of the build.
+// others are the documents of the kind in every other file of the build, and the patches
+// of all files.
 func (o *origin) others(built Document) []Document {
 	root, _, err := o.tree.CleanedAbs(o.kustomization.path)
 	if err != nil {
@@ -86,25 +90,36 @@ func (o *origin) others(built Document) []Document {
 			continue
 		}
 		file := o.kustomization.join(relative)
+		content := o.parse(file)
+		out = append(out, content.patches...)
 		if o.file == nil || file.path != o.file.path {
-			out = append(out, o.documents(file, built)...)
+			out = append(out, ofKind(content.documents, built)...)
 		}
 	}
 	return out
 }
 
-// documents are those of a built one's kind in a file, which is parsed once.
-func (b *build) documents(file place, built Document) []Document {
-	all, ok := b.parsed[file.path]
-	if !ok {
-		var content collection
-		if raw, err := file.tree.ReadFile(file.path); err == nil {
-			content.parse(file.String(), raw)
-		}
-		all = content.documents
-		b.parsed[file.path] = all
+// parse reads a file once.
+func (b *build) parse(file place) parsed {
+	if known, ok := b.parsed[file.path]; ok {
+		return known
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(d Document) bool {
+	var out parsed
+	if raw, err := file.tree.ReadFile(file.path); err == nil {
+		var content collection
+		content.parse(file.String(), raw)
+		out.documents = content.documents
+		for _, patch := range patches(file.path, raw) {
+			out.patches = append(out.patches, Document{File: file.String(), source: source{text: patch}})
+		}
+	}
+	b.parsed[file.path] = out
+	return out
+}
+
+// ofKind keeps the documents of a built one's kind.
+func ofKind(documents []Document, built Document) []Document {
+	return slices.DeleteFunc(slices.Clone(documents), func(d Document) bool {
 		return d.Err != nil || d.Object.GroupVersionKind() != built.Object.GroupVersionKind()
 	})
 }

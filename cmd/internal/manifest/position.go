@@ -67,9 +67,9 @@ func (d Document) Find(path string) Position {
 // position is where a node stands in the file.
 func (t *text) position(node *yaml.Node) (line, column int) {
 	if node.Line == 1 {
-		return t.line + 1, t.column + node.Column
+		return t.line + 1, t.column + t.indent + node.Column
 	}
-	return t.line + node.Line, node.Column
+	return t.line + node.Line, t.indent + node.Column
 }
 
 // firstLine is where a document that does not parse starts: its first line that is

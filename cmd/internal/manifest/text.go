@@ -18,13 +18,15 @@ type text struct {
 	raw []byte
 	// line and column of its first byte in the file, from 0.
 	line, column int
+	// indent is in front of each line.
+	indent int
 	// root is the value of the document, nil when it has none. It is parsed when a
 	// position is asked for, which a document without findings never is.
 	root func() *yaml.Node
 }
 
 func newText(raw []byte, line, column int) *text {
-	return &text{raw, line, column, sync.OnceValue(func() *yaml.Node {
+	return &text{raw: raw, line: line, column: column, root: sync.OnceValue(func() *yaml.Node {
 		var document yaml.Node
 		if yaml.Unmarshal(raw, &document) != nil || len(document.Content) == 0 {
 			return nil
