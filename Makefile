@@ -29,12 +29,13 @@ render: build ## Print what a fixture renders to: make render CASE=nova/minimal.
 		$$(test ! -e fixtures/$(CASE)/observed.yaml || echo --observed fixtures/$(CASE)/observed.yaml)
 
 ##@ Test
-.PHONY: test test-tools test-cluster golden bench scale e2e
+.PHONY: test test-tools test-cluster golden bench scale speed e2e
 test: test-cluster ## Run every test, on a real control plane where it takes one.
 	go vet ./...
 	go test ./... -timeout 20m
 	go vet -C test/devcluster ./cmd/devcluster
 	go test -C test/devcluster ./cmd/devcluster
+	go vet -C test/operations/promql .
 
 test-cluster: ## Build the control plane of the tests: minutes the first time, then nothing.
 	go run -C test/devcluster ./cmd/devcluster build
@@ -50,10 +51,13 @@ golden: ## Rewrite what the tests compare with and the pages made from code; rea
 
 bench: test-cluster ## Measure the applier beside others, and the decision.
 	go test ./apply -run '^$$' -bench . -benchmem -timeout 20m
-	go test ./render/nova -run '^$$' -bench . -benchmem
+	go test ./render/nova ./cmd/nova-operator -run '^$$' -bench . -benchmem
 
 scale: test-cluster ## Measure one operator under 10, 50 and 200 Novas.
 	go run ./test/scale
+
+speed: ## Time render and diff beside kustomize build and helm template.
+	go run ./test/speed
 
 e2e: ## Run a real Nova and check it, as root; KEEP=1 leaves it up, CHECKS=a,b chooses.
 	go build -o $(BIN)/realnova ./test/realnova

@@ -89,12 +89,22 @@ func carry(before, applied *unstructured.Unstructured) *unstructured.Unstructure
 	return after
 }
 
-func podsOf(u *unstructured.Unstructured) int {
-	count, ok, _ := unstructured.NestedInt64(u.Object, "spec", "replicas")
-	if !ok {
-		return 1
+// podsOf is the count of a Deployment: its own, or the least its autoscaler keeps.
+func (b *builder) podsOf(u *unstructured.Unstructured) int {
+	if count, ok, _ := unstructured.NestedInt64(u.Object, "spec", "replicas"); ok {
+		return int(count)
 	}
-	return int(count)
+	for _, item := range b.in.Items {
+		if item.Key.GroupVersionKind != nova.KindHPA || item.Live == nil {
+			continue
+		}
+		target, _, _ := unstructured.NestedString(item.Live.Object, "spec", "scaleTargetRef", "name")
+		least, ok, _ := unstructured.NestedInt64(item.Live.Object, "spec", "minReplicas")
+		if target == u.GetName() && ok {
+			return int(least)
+		}
+	}
+	return 1
 }
 
 // step says what applying one object over another does.
@@ -107,14 +117,14 @@ func (b *builder) step(key render.Key, before, after *unstructured.Unstructured,
 		return
 	}
 	if before == nil {
-		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepStart, Object: name, Pods: podsOf(after)})
+		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepStart, Object: name, Pods: b.podsOf(after)})
 		return
 	}
 	after = carry(before, after)
 	why, scaled := causes(apply.Compare(before, after, b.in.Veil))
 	switch {
 	case len(why) > 0:
-		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepRollout, Object: name, Why: why, Pods: podsOf(after)})
+		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepRollout, Object: name, Why: why, Pods: b.podsOf(after)})
 	case scaled != "":
 		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepScale, Object: name, Why: []string{scaled}})
 	}
@@ -129,7 +139,7 @@ func nonEmpty(text string) []string {
 
 func (b *builder) stop(a render.Absent, live *unstructured.Unstructured) {
 	if a.GroupVersionKind == nova.KindDeployment {
-		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepStop, Object: a.Kind + "/" + a.Name, Why: nonEmpty(a.Reason), Pods: podsOf(live)})
+		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepStop, Object: a.Kind + "/" + a.Name, Why: nonEmpty(a.Reason), Pods: b.podsOf(live)})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/c5c3/nova-operator/api/catalog/option"
 )
@@ -25,21 +26,33 @@ type Value struct {
 	Unreadable bool
 }
 
-// catalogs holds one catalog per row of releases.
-var catalogs = mustLoad()
+// catalogs holds one catalog per row of releases, each read when it is first asked for.
+var catalogs = lazily()
 
-// mustLoad reads the embedded catalogs. A missing or broken one is a defect of the
-// build, so it panics.
-func mustLoad() map[string]*option.List {
-	loaded := make(map[string]*option.List, len(releases))
+func lazily() map[string]func() *option.List {
+	loaders := make(map[string]func() *option.List, len(releases))
 	for _, row := range releases {
-		catalog, err := load(row.release.String())
-		if err != nil {
-			panic(fmt.Sprintf("option catalog of release %s: %v", row.release, err))
-		}
-		loaded[catalog.Release] = catalog
+		loaders[row.release.String()] = sync.OnceValue(func() *option.List { return mustLoad(row.release.String()) })
 	}
-	return loaded
+	return loaders
+}
+
+// catalogOf is the catalog of a release, nil for one that has none.
+func catalogOf(release string) *option.List {
+	if loader := catalogs[release]; loader != nil {
+		return loader()
+	}
+	return nil
+}
+
+// mustLoad reads an embedded catalog. A missing or broken one is a defect of the build,
+// which the tests of this package find, so it panics.
+func mustLoad(release string) *option.List {
+	catalog, err := load(release)
+	if err != nil {
+		panic(fmt.Sprintf("option catalog of release %s: %v", release, err))
+	}
+	return catalog
 }
 
 func load(release string) (*option.List, error) {
@@ -128,10 +141,10 @@ func Lines(release, section, key string, value Value) []string {
 		return value.Values
 	}
 	parsed, err := ParseRelease(release)
-	if err != nil || catalogs[parsed.String()] == nil {
+	if err != nil || catalogOf(parsed.String()) == nil {
 		return value.Values
 	}
-	opt, found := find(optionSets(catalogs[parsed.String()], Section(section), nil), key)
+	opt, found := find(optionSets(catalogOf(parsed.String()), Section(section), nil), key)
 	if found && opt.TakesList() && opt.Type != option.TypeMulti {
 		return []string{strings.Join(value.Values, ",")}
 	}
@@ -146,7 +159,7 @@ func realSections(c *option.List) []string {
 // Credential tells whether the newest catalog marks an option as a credential.
 func Credential(section, key string) bool {
 	releases := Releases()
-	c := catalogs[releases[len(releases)-1]]
+	c := catalogOf(releases[len(releases)-1])
 	opt, found := find(optionSets(c, Section(section), nil), key)
 	return found && opt.Secret
 }

@@ -79,7 +79,7 @@ func CheckOptions(release string, registry *Registry, extra map[string]map[strin
 			"spec.extraConfig was not validated against an option catalog: spec.openStackRelease does not name an OpenStack release",
 		}}
 	}
-	catalog := catalogs[parsed.String()]
+	catalog := catalogOf(parsed.String())
 	if catalog == nil {
 		return Findings{Warnings: []string{fmt.Sprintf(
 			"spec.extraConfig was not validated against an option catalog: no catalog for release %q is embedded in this operator build",

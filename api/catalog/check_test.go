@@ -276,7 +276,7 @@ func errs(kind Kind, section, key, message string) Findings {
 
 func TestCheck_RefusesAnOldNameOfARejectedKey(t *testing.T) {
 	for _, release := range Releases() {
-		for section, options := range catalogs[release].Sections {
+		for section, options := range catalogOf(release).Sections {
 			for key, opt := range options {
 				for _, target := range opt.ReplacedBy {
 					row, owned := NovaKeys.Lookup(splitTarget(target))
@@ -294,11 +294,11 @@ func TestCheck_RefusesAnOldNameOfARejectedKey(t *testing.T) {
 }
 
 func TestCheck_NeverPanicsAndNeverQuotesAValue(t *testing.T) {
-	sections := append(realSections(catalogs["2026.1"]), "", "default", "mdev_x", "nope")
+	sections := append(realSections(catalogOf("2026.1")), "", "default", "mdev_x", "nope")
 	rapid.Check(t, func(t *rapid.T) {
 		section := rapid.OneOf(rapid.SampledFrom(sections), rapid.String()).Draw(t, "section")
 		key := rapid.String().Draw(t, "key")
-		if options := slices.Sorted(maps.Keys(catalogs["2026.1"].Sections[section])); len(options) > 0 && rapid.Bool().Draw(t, "known") {
+		if options := slices.Sorted(maps.Keys(catalogOf("2026.1").Sections[section])); len(options) > 0 && rapid.Bool().Draw(t, "known") {
 			key = rapid.SampledFrom(options).Draw(t, "option")
 		}
 		value := Value{Values: rapid.SliceOf(rapid.String()).Draw(t, "values"), List: rapid.Bool().Draw(t, "list")}

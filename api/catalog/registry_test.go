@@ -17,7 +17,7 @@ func TestRegistry_ListsOnlyOptionsOfEveryRelease(t *testing.T) {
 				continue
 			}
 			for _, release := range Releases() {
-				opt, found := catalogs[release].Sections[row.Section][row.Key]
+				opt, found := catalogOf(release).Sections[row.Section][row.Key]
 				if !found || len(opt.ReplacedBy) > 0 {
 					t.Errorf("%s: [%s] %s is no current option of %s", kind, row.Section, row.Key, release)
 				}
@@ -47,7 +47,7 @@ func TestRegistry_RejectsEveryCredentialItOwns(t *testing.T) {
 	for kind, registry := range map[string]*Registry{"Nova": NovaKeys, "NovaCompute": ComputeKeys} {
 		for row := range registry.All() {
 			for _, release := range Releases() {
-				if catalogs[release].Sections[row.Section][row.Key].Secret && row.Treatment != Rejected {
+				if catalogOf(release).Sections[row.Section][row.Key].Secret && row.Treatment != Rejected {
 					t.Errorf("%s: [%s] %s is a credential and only reported", kind, row.Section, row.Key)
 				}
 			}

@@ -87,7 +87,7 @@ func (p *pass) build(c child, key render.Key) {
 		if c.yields != nil {
 			policy.Yields = c.yields(p.nova)
 		}
-		object, err = render.NewObject(c.stage, policy, resource)
+		object, err = p.in.canon.NewObject(c.stage, policy, resource)
 	}
 	if err != nil {
 		p.refuse(fmt.Errorf("render %s: %w", c.id, err))

@@ -46,6 +46,9 @@ type PhaseChange struct {
 func Foresee(in Input) Forecast {
 	in.Observed = in.Observed.clone()
 	in.Nova = in.Nova.DeepCopy()
+	if in.canon == nil {
+		in.canon = render.Canon{}
+	}
 	f := Forecast{Replaced: map[render.Key]string{}}
 	for range maxSettle {
 		f.add(in.Nova.Status.UpgradePhase, Decide(in))

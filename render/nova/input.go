@@ -17,6 +17,9 @@ type Input struct {
 	Observed Observed
 	// Settings are the operator's own.
 	Settings Settings
+
+	// canon spares repeated decisions work; nil in a single one.
+	canon render.Canon
 }
 
 // Settings are what the operator process was started with.

@@ -38,21 +38,26 @@ type definition struct {
 	rules      *cel.Validator
 }
 
-// definitions loads both kinds once: compiling the CEL rules takes a moment.
-var definitions = sync.OnceValues(func() (map[schema.GroupVersionKind]*definition, error) {
-	out := map[schema.GroupVersionKind]*definition{}
-	for _, plural := range []string{"novas", "novacomputes"} {
+// definitions loads each kind once, when one is met: compiling its rules takes a moment.
+var definitions = map[string]func() (map[schema.GroupVersionKind]*definition, error){
+	v1alpha1.KindNova:        definitionFile("novas"),
+	v1alpha1.KindNovaCompute: definitionFile("novacomputes"),
+}
+
+func definitionFile(plural string) func() (map[schema.GroupVersionKind]*definition, error) {
+	return sync.OnceValues(func() (map[schema.GroupVersionKind]*definition, error) {
 		name := v1alpha1.GroupName + "_" + plural + ".yaml"
 		raw, err := crd.Files.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
+		out := map[schema.GroupVersionKind]*definition{}
 		if err := load(raw, out); err != nil {
 			return nil, fmt.Errorf("definition %s: %w", name, err)
 		}
-	}
-	return out, nil
-})
+		return out, nil
+	})
+}
 
 func load(raw []byte, into map[schema.GroupVersionKind]*definition) error {
 	var file apiextensionsv1.CustomResourceDefinition
@@ -83,12 +88,14 @@ func load(raw []byte, into map[schema.GroupVersionKind]*definition) error {
 
 // definitionOf returns the schema of a kind, or says what our group has instead.
 func definitionOf(kind schema.GroupVersionKind) (*definition, error) {
-	all, err := definitions()
-	if err != nil {
-		return nil, err
-	}
-	if found := all[kind]; found != nil {
-		return found, nil
+	if versions := definitions[kind.Kind]; versions != nil {
+		all, err := versions()
+		if err != nil {
+			return nil, err
+		}
+		if found := all[kind]; found != nil {
+			return found, nil
+		}
 	}
 	return nil, fmt.Errorf("%s %s is not served; this build knows %s and %s of %s",
 		kind.GroupVersion(), kind.Kind, v1alpha1.KindNova, v1alpha1.KindNovaCompute, v1alpha1.GroupVersion)
