@@ -82,11 +82,20 @@ func runFunction(stdin io.Reader, stdout io.Writer) error {
 			return fmt.Errorf("items[%d] is no object", i)
 		}
 	}
+	// Callers say in one of two spellings where an item comes from. These two calls of the
+	// library let this command know one, and return both.
+	spellings, err := kio.PreprocessResourcesForInternalAnnotationMigration(items)
+	if err != nil {
+		return fmt.Errorf("read annotations: %w", err)
+	}
 	f := function{items: items}
 	if f.config, err = readFunctionConfig(list.FunctionConfig); err != nil {
 		f.results = framework.Results{{Message: err.Error(), Severity: framework.Error}}
 	} else if err := f.run(); err != nil {
 		return err
+	}
+	if err := kio.ReconcileInternalAnnotations(f.items, spellings); err != nil {
+		return fmt.Errorf("write annotations: %w", err)
 	}
 	list.Results = nil
 	if len(f.results) > 0 {
@@ -263,12 +272,8 @@ func (f *function) mark(u *unstructured.Unstructured, r resource, index int) (*k
 	annotations[renderedFrom] = sideName(r)
 	if file, _ := fileOf(f.items[r.Number-1]); file != "" {
 		beside := path.Join(path.Dir(file), strings.Join([]string{r.Nova.Namespace, r.Nova.Name, "rendered.yaml"}, "-"))
-		for _, name := range []string{kioutil.PathAnnotation, kioutil.LegacyPathAnnotation} {
-			annotations[name] = beside
-		}
-		for _, name := range []string{kioutil.IndexAnnotation, kioutil.LegacyIndexAnnotation} {
-			annotations[name] = strconv.Itoa(index)
-		}
+		annotations[kioutil.PathAnnotation] = beside
+		annotations[kioutil.IndexAnnotation] = strconv.Itoa(index)
 	}
 	u.SetAnnotations(annotations)
 	raw, err := yaml.Marshal(u.Object)
@@ -282,13 +287,8 @@ func (f *function) mark(u *unstructured.Unstructured, r resource, index int) (*k
 // place among the objects of that file.
 func fileOf(item *kyaml.RNode) (file string, index int) {
 	annotations := item.GetAnnotations()
-	file = annotations[kioutil.PathAnnotation]
-	at := annotations[kioutil.IndexAnnotation]
-	if file == "" {
-		file, at = annotations[kioutil.LegacyPathAnnotation], annotations[kioutil.LegacyIndexAnnotation]
-	}
-	index, _ = strconv.Atoi(at)
-	return file, index
+	index, _ = strconv.Atoi(annotations[kioutil.IndexAnnotation])
+	return annotations[kioutil.PathAnnotation], index
 }
 
 // report turns findings into results.

@@ -184,6 +184,34 @@ func TestFunction_RenderedObjectsBelongBesideTheirNova(t *testing.T) {
 	}
 }
 
+// TestFunction_KeepsTheSpellingOfPlaces gives the place of an item in one spelling only.
+func TestFunction_KeepsTheSpellingOfPlaces(t *testing.T) {
+	const legacy, internal = "      config.kubernetes.io/", "      internal.config.kubernetes.io/"
+	for name, spelling := range map[string]string{"the old one": legacy, "the new one": internal} {
+		t.Run(name, func(t *testing.T) {
+			var kept []string
+			for line := range strings.Lines(list(t)) {
+				if strings.HasPrefix(line, spelling) || !strings.HasPrefix(line, legacy) && !strings.HasPrefix(line, internal) {
+					kept = append(kept, line)
+				}
+			}
+			_, out, _, _ := call(t, strings.Join(kept, ""))
+			if out.Results[0].File.Path != "clouds/one/nova.yaml" {
+				t.Errorf("the file of a result is %q", out.Results[0].File.Path)
+			}
+			for _, item := range out.Items {
+				annotations := (&unstructured.Unstructured{Object: item}).GetAnnotations()
+				if annotations[renderedFrom] == "" {
+					continue
+				}
+				if got := annotations[strings.TrimSpace(spelling)+"path"]; got != "clouds/one/openstack-nova-rendered.yaml" {
+					t.Errorf("the path is %q", got)
+				}
+			}
+		})
+	}
+}
+
 func TestFunction_Results(t *testing.T) {
 	_, out, _, _ := call(t, list(t))
 	var got []string

@@ -62,7 +62,7 @@ func (o *validateOptions) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	for _, r := range in.resources {
 		out.Resources = append(out.Resources, report.Resource{
 			File: r.File, Document: r.Number, Kind: r.Object.GetKind(), Namespace: r.Object.GetNamespace(), Name: r.Object.GetName(),
-			Valid: !r.Failed() && !(o.strict && len(r.Findings) > 0),
+			Valid: !r.Failed() && (!o.strict || len(r.Findings) == 0),
 		})
 	}
 	if o.output == "text" {

@@ -135,9 +135,14 @@ func follow(from spot) spot {
 
 // children are the fields or items a path may name next.
 func children(value *yaml.Node, path string) []spot {
+	if value.Kind == yaml.SequenceNode {
+		index, rest, ok := strings.Cut(strings.TrimPrefix(path, "["), "]")
+		if i, err := strconv.Atoi(index); ok && err == nil && i >= 0 && i < len(value.Content) {
+			return []spot{{value.Content[i], value.Content[i], rest}}
+		}
+	}
 	var out []spot
-	switch value.Kind {
-	case yaml.MappingNode:
+	if value.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(value.Content); i += 2 {
 			key, inner := value.Content[i], value.Content[i+1]
 			if key.Tag == "!!merge" {
@@ -150,11 +155,6 @@ func children(value *yaml.Node, path string) []spot {
 			if rest, ok := strings.CutPrefix(path, "["+key.Value+"]"); ok {
 				out = append(out, spot{key, inner, rest})
 			}
-		}
-	case yaml.SequenceNode:
-		index, rest, ok := strings.Cut(strings.TrimPrefix(path, "["), "]")
-		if i, err := strconv.Atoi(index); ok && err == nil && i >= 0 && i < len(value.Content) {
-			out = append(out, spot{value.Content[i], value.Content[i], rest})
 		}
 	}
 	return out
