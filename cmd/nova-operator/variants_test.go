@@ -14,7 +14,7 @@ import (
 )
 
 // odd are values that fit almost nowhere.
-var odd = []any{nil, "", "\x00 hunter2\n", int64(-1), 1e300, true, []any{}, []any{nil}, map[string]any{}, map[string]any{"": map[string]any{"a.b[0]": nil}}}
+var odd = []any{nil, "", "\x00 odd\x1b[1m\n", int64(-1), 1e300, true, []any{}, []any{nil}, map[string]any{}, map[string]any{"": map[string]any{"a.b[0]": nil}}}
 
 // variants yields a document once for each field and each odd value in its place.
 func variants(document map[string]any) iter.Seq[map[string]any] {

@@ -172,7 +172,11 @@ type checker struct {
 	seen    map[string]bool
 }
 
+// userinfo is the user in a URL, with a password.
+var userinfo = regexp.MustCompile(`//[^/"]*@`)
+
 func (c *checker) find(f Finding) {
+	f.Message = userinfo.ReplaceAllString(f.Message, "//(hidden)@")
 	c.outcome.Findings = append(c.outcome.Findings, f)
 }
 

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/c5c3/nova-operator/cmd/internal/check"
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
@@ -125,7 +126,16 @@ func (f Finding) sentence() string {
 	return oneLine(out)
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine makes of a text one that can do no more to a terminal than be read.
+func oneLine(s string) string {
+	printable := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
+	return strings.Join(strings.Fields(printable), " ")
+}
 
 // relative is a file as a code host names it: from the base, with slashes, and without
 // the revision. A file elsewhere keeps its path, and standard input is called stdin.

@@ -192,3 +192,13 @@ func TestRelative_StartsAtTheBase(t *testing.T) {
 		})
 	}
 }
+
+func TestWrite_TextIsALineOfPlainText(t *testing.T) {
+	got := write(t, "text", "/", []Finding{
+		{Severity: Error, Rule: check.RuleSchema, File: "a.yaml", Line: 3, Kind: "Nova", Name: "no\x1b[31mva", Path: "spec", Message: "a\n\x00b\u2028c", Suggestion: "d"},
+		{Severity: Warning, Rule: check.RuleParse, File: "a.yaml", Message: "e"},
+	})
+	if diff := cmp.Diff("a.yaml:3: error: Nova/no [31mva: spec: a b c; d\na.yaml: warning: e\n", got); diff != "" {
+		t.Error(diff)
+	}
+}
