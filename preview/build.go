@@ -196,9 +196,6 @@ func (b *builder) outcome() {
 	}
 }
 
-// informative are the conditions outside Ready.
-var informative = map[string]bool{v1alpha1.ConditionExtraConfigHealthy: true, v1alpha1.ConditionStalled: true}
-
 func unjoin(err error) []error {
 	if err == nil {
 		return nil

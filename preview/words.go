@@ -99,8 +99,13 @@ func (s Summary) Headline() string {
 		n    int
 		word string
 	}{
-		{s.Delete, "to delete"}, {s.Recreate, "to recreate"}, {s.Create, "to create"}, {s.Change, "to change"},
-		{s.Refused, "that can't be written"}, {s.Held, "held"}, {s.Unchanged, "unchanged"},
+		{s.Delete, "to delete"},
+		{s.Recreate, "to recreate"},
+		{s.Create, "to create"},
+		{s.Change, "to change"},
+		{s.Refused, "that can't be written"},
+		{s.Held, "held"},
+		{s.Unchanged, "unchanged"},
 	} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.word))

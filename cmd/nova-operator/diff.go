@@ -165,7 +165,7 @@ func (o *diffOptions) live(ctx context.Context, settings nova.Settings, stdin io
 			noteCompute(stderr, r)
 			continue
 		}
-		one, err := cluster.Preview(ctx, live.Change{Manifest: r.Document.Object, Secrets: in.secretsOf(r.Nova)}, settings, notes)
+		one, err := cluster.Preview(ctx, live.Change{Manifest: r.Object, Secrets: in.secretsOf(r.Nova)}, settings, notes)
 		if err != nil {
 			return nil, err
 		}

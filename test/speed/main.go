@@ -100,7 +100,7 @@ func (c *contest) measure() error {
 	start := time.Now()
 	err := command.Run()
 	wall := time.Since(start)
-	if err != nil && !(c.differs && command.ProcessState.ExitCode() == 1) {
+	if err != nil && (!c.differs || command.ProcessState.ExitCode() != 1) {
 		return fmt.Errorf("%s: %w: %s", strings.Join(c.command, " "), err, stderr.String())
 	}
 	c.walls = append(c.walls, wall)
