@@ -31,6 +31,10 @@ func locateInGit(spec, revision string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
+	// As git does: a shell may be in a link to a folder of the repository.
+	if working, err = filepath.EvalSymlinks(working); err != nil {
+		return place{}, err
+	}
 	repository, err := openRepository(working)
 	if err != nil {
 		return place{}, fmt.Errorf("%s: %w", spec, err)

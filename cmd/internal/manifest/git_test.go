@@ -116,6 +116,22 @@ func TestOpen_GitRevisions(t *testing.T) {
 	}
 }
 
+func TestOpen_GitFromALinkToTheRepository(t *testing.T) {
+	root := history(t)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Join(root, "origin", "apps"), link); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(link)
+	got, err := names(t, "git:HEAD:./prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"git:HEAD:apps/prod prod/prod-base"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestOpen_GitErrors(t *testing.T) {
 	root := history(t)
 	for name, tc := range map[string]struct {
