@@ -212,6 +212,16 @@ func TestOpen_EveryKindOfClone(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a partial clone says what it lacks", func(t *testing.T) {
+		runGit(t, filepath.Join(root, "origin"), "config", "uploadpack.allowFilter", "true")
+		runGit(t, root, "clone", "-q", "--filter=blob:none", "--no-checkout", "file://"+root+"/origin", "partial")
+		t.Chdir(filepath.Join(root, "partial"))
+		for _, place := range []string{"git:v1:deploy/nova.yaml", "git:v1:apps/prod"} {
+			if _, err := names(t, place); err == nil || !strings.Contains(err.Error(), "partial one: clone without --filter") {
+				t.Errorf("%s: %v", place, err)
+			}
+		}
+	})
 	t.Run("outside of a repository", func(t *testing.T) {
 		t.Chdir(root)
 		if _, err := names(t, "git:HEAD:deploy"); err == nil || !strings.Contains(err.Error(), "in no git repository") {

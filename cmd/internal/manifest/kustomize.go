@@ -80,11 +80,15 @@ type offline struct {
 
 // ReadFile returns the content of a file.
 func (o *offline) ReadFile(name string) ([]byte, error) {
+	isKustomization := slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(name))
 	raw, err := o.FileSystem.ReadFile(name)
 	if err != nil {
+		// Kustomize takes a kustomization it can't read for one that is not there.
+		if isKustomization && o.Exists(name) {
+			o.refused = append(o.refused, err)
+		}
 		return nil, err
 	}
-	isKustomization := slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(name))
 	if (isManifest(name) || isKustomization) && !slices.Contains(o.read, name) {
 		o.read = append(o.read, name)
 	}
