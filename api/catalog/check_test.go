@@ -196,6 +196,13 @@ func TestCheck_Findings(t *testing.T) {
 			extra: one("libvirt", "num_memory_encrypted_guests", "1"),
 			want:  Findings{Warnings: []string{"spec.extraConfig [libvirt] num_memory_encrypted_guests: deprecated option in nova 2026.1, with no replacement"}},
 		},
+		"an option that came with 2026.2": {
+			release: "2026.2", extra: one("DEFAULT", "concurrency_backend", "threading"),
+		},
+		"an option that went with 2026.2": {
+			release: "2026.2", extra: one("libvirt", "num_memory_encrypted_guests", "1"),
+			want: errs(KindUnknown, "libvirt", "num_memory_encrypted_guests", "no such option in the nova 2026.2 option catalog"),
+		},
 		"a deprecated option of a section another option names": {
 			extra: config{
 				"cinder":  {"auth_section": {Values: []string{"volumes"}}},

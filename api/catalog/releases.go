@@ -26,6 +26,7 @@ var releases = []facts{
 	{Release{2025, 1}, 60, 0},
 	{Release{2025, 2}, 60, 0},
 	{Release{2026, 1}, 180, 160},
+	{Release{2026, 2}, 180, 160},
 }
 
 // Release is an OpenStack release, such as 2026.1.

@@ -249,7 +249,7 @@ func TestVersion_NamesCommitAndReleases(t *testing.T) {
 	info := &debug.BuildInfo{GoVersion: "go1.26.0", Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
 		{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"},
 	}}
-	want := "nova-operator v1.2.3\ncommit abc (modified)\ngo1.26.0\noption catalogs 2025.1, 2025.2, 2026.1\n"
+	want := "nova-operator v1.2.3\ncommit abc (modified)\ngo1.26.0\noption catalogs 2025.1, 2025.2, 2026.1, 2026.2\n"
 	if diff := cmp.Diff(want, versionText(info)); diff != "" {
 		t.Error(diff)
 	}
