@@ -145,6 +145,9 @@ func uwsgiArgv(u *v1alpha1.UWSGISpec, port int, module string) []string {
 		"--log-format", "%(method) %(uri) => generated %(rsize) bytes in %(msecs) msecs (%(proto) %(status))",
 		"--module", module,
 		"--master", "--lazy-apps", "--need-app",
+		// Left to itself uWSGI takes SIGTERM for a reload: it drops the requests in flight and
+		// serves on until the grace period ends in SIGKILL.
+		"--hook-master-start", "unix_signal:15 gracefully_kill_them_all",
 		"--processes", itoa(positive(u.Processes, v1alpha1.DefaultUWSGIProcesses)),
 		"--threads", itoa(positive(u.Threads, v1alpha1.DefaultUWSGIThreads)))
 	if u.Harakiri != nil && *u.Harakiri > 0 {
