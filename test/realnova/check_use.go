@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -57,9 +58,11 @@ func checkAPI(ctx context.Context, r *rig) (string, error) {
 	return "up: " + strings.Join(up, ", "), err
 }
 
-// poolConfig is what a pool adds to the contract. The driver makes believe.
+// poolConfig is what a pool adds to the contract. The driver makes believe, but for its
+// node's identity, which it keeps in the state folder as a real one does.
 const poolConfig = `[DEFAULT]
-compute_driver = fake.MediumFakeDriver
+compute_driver = fake.FakeDriverWithoutFakeNodes
+state_path = /var/lib/nova
 instances_path = /var/lib/nova/instances
 report_interval = 5
 [oslo_concurrency]
@@ -264,4 +267,41 @@ func checkMetadata(ctx context.Context, r *rig) (string, error) {
 		return "", errors.Join(fmt.Errorf("a wrong signature gets %d %s", code, tail(body, 3)), err)
 	}
 	return "200 with the signature, 403 without", nil
+}
+
+// checkDrain deletes a pod of each role in use, one after the other, and measures how
+// long it takes to end. The two of the bus wait for messages under way, by Nova's design.
+func checkDrain(ctx context.Context, r *rig) (string, error) {
+	use, err := r.startLoad(ctx)
+	if err != nil {
+		return "", err
+	}
+	var took []string
+	for _, component := range []string{"api", "metadata", "novncproxy", "scheduler", "conductor"} {
+		pods, err := r.pods(ctx, component)
+		if err != nil || len(pods) == 0 {
+			use.stop()
+			return "", errors.Join(err, fmt.Errorf("no pod of %s runs", component))
+		}
+		start := time.Now()
+		if err := r.client.Delete(ctx, &pods[0]); err != nil {
+			use.stop()
+			return "", err
+		}
+		gone := await(ctx, pods[0].Name+" to end", func() (bool, error) {
+			err := r.client.Get(ctx, client.ObjectKeyFromObject(&pods[0]), &corev1.Pod{})
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		})
+		seconds := time.Since(start).Seconds()
+		took = append(took, fmt.Sprintf("%s %.0f s", component, seconds))
+		if gone == nil && slices.Contains([]string{"api", "metadata", "novncproxy"}, component) && seconds > 30 {
+			gone = fmt.Errorf("%s was killed at the end of its grace", component)
+		}
+		if gone != nil {
+			use.stop()
+			return strings.Join(took, ", "), gone
+		}
+	}
+	note, _ := use.stop()
+	return strings.Join(took, ", ") + "; " + note, errors.Join(r.awaitRolled(ctx), r.awaitReady(ctx))
 }

@@ -34,6 +34,7 @@ var checks = []check{
 	{"compute", "a compute started from the contract as it stands registers and is mapped", []string{"api"}, 5 * time.Minute, checkCompute},
 	{"boot", "a server boots on it", []string{"compute"}, 3 * time.Minute, checkBoot},
 	{"metadata", "the metadata API takes a signed request and refuses a wrong signature", []string{"boot"}, 2 * time.Minute, checkMetadata},
+	{"drain", "pods that are deleted finish what they do and end", []string{"boot"}, 10 * time.Minute, checkDrain},
 	{"config", "oslo.config's validator knows every option of every file, in both releases", []string{"ready"}, 3 * time.Minute, checkConfig},
 	{"second-sync", "a second db-sync maps no second cell", []string{"ready"}, 5 * time.Minute, checkSecondSync},
 	{"archive", "the archive moves soft-deleted rows; each way to fail shows in the condition", []string{"boot"}, 6 * time.Minute, checkArchive},
