@@ -85,9 +85,11 @@ func startBase(ctx context.Context, box sandbox, c credentials, pki *authority) 
 	}
 	for _, args := range [][]string{
 		{"db_sync"},
-		{"bootstrap", "--bootstrap-password", adminPassword, "--bootstrap-region-id", region,
+		{
+			"bootstrap", "--bootstrap-password", adminPassword, "--bootstrap-region-id", region,
 			"--bootstrap-public-url", serviceURL("keystone", portKeystone) + "/v3",
-			"--bootstrap-internal-url", serviceURL("keystone", portKeystone) + "/v3"},
+			"--bootstrap-internal-url", serviceURL("keystone", portKeystone) + "/v3",
+		},
 	} {
 		if _, err := chroot(ctx, b.root, "keystone-manage", append([]string{"--config-file", "/etc/rig/keystone/keystone.conf"}, args...)...); err != nil {
 			return nil, err
@@ -116,8 +118,7 @@ func serviceURL(name, port string) string {
 // answers is ready once a GET of the address succeeds.
 func answers(url string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		_, err := get(ctx, url)
-		return err
+		return get(ctx, url)
 	}
 }
 

@@ -34,8 +34,10 @@ var outages = []outage{
 	}, func(ctx context.Context, r *rig) error {
 		return errors.Join(r.base.mariadb.start(), r.base.mariadb.await(ctx, listening(at(portMariaDB))))
 	}},
-	{"API server", func(ctx context.Context, r *rig) error { return r.control.StopAPIServer(ctx) },
-		func(ctx context.Context, r *rig) error { return r.control.StartAPIServer(ctx) }},
+	{
+		"API server", func(ctx context.Context, r *rig) error { return r.control.StopAPIServer(ctx) },
+		func(ctx context.Context, r *rig) error { return r.control.StartAPIServer(ctx) },
+	},
 }
 
 // checkOutage kills the broker, the database and the API server, one at a time. Nobody

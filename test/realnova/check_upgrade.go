@@ -271,7 +271,7 @@ func checkExpandFails(ctx context.Context, r *rig) (string, error) {
 	if n.Status.UpgradePhase != v1alpha1.UpgradePhaseExpanding || n.Status.InstalledRelease != older {
 		return said, fmt.Errorf("phase %q, installed %s", n.Status.UpgradePhase, n.Status.InstalledRelease)
 	}
-	if _, err := get(ctx, serviceURL("nova", "8774")+"/"); err != nil {
+	if err := get(ctx, serviceURL("nova", "8774")+"/"); err != nil {
 		return said, err
 	}
 	if err := errors.Join(r.base.placement.start(), r.base.placement.await(ctx, answers("http://"+at(portPlacement)+"/"))); err != nil {

@@ -33,7 +33,7 @@ func (c *cloud) listServices(ctx context.Context) ([]service, error) {
 
 // checkAPI asks what a person asks first.
 func checkAPI(ctx context.Context, r *rig) (string, error) {
-	if _, err := get(ctx, serviceURL("nova", "8774")+"/"); err != nil {
+	if err := get(ctx, serviceURL("nova", "8774")+"/"); err != nil {
 		return "", err
 	}
 	admin, err := r.admin(ctx)
@@ -100,7 +100,8 @@ func (r *rig) computePod(name, tag string) *corev1.Pod {
 				VolumeMounts: []corev1.VolumeMount{
 					{Name: "contract", MountPath: "/etc/nova/compute-config", ReadOnly: true},
 					{Name: "pool", MountPath: "/etc/nova/compute-pool.conf.d", ReadOnly: true},
-					{Name: "state", MountPath: "/var/lib/nova"}, {Name: "tmp", MountPath: "/tmp"},
+					{Name: "state", MountPath: "/var/lib/nova"},
+					{Name: "tmp", MountPath: "/tmp"},
 				},
 			}},
 			Volumes: []corev1.Volume{

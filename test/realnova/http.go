@@ -51,13 +51,13 @@ func (r request) do(ctx context.Context) (int, http.Header, []byte, error) {
 	return answer.StatusCode, answer.Header, data, nil
 }
 
-// get returns the body of a page, and an error for a status that isn't a success.
-func get(ctx context.Context, url string) ([]byte, error) {
+// get asks for a page; a status that isn't a success is an error.
+func get(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	code, _, body, err := request{method: http.MethodGet, url: url}.do(ctx)
+	code, _, _, err := request{method: http.MethodGet, url: url}.do(ctx)
 	if err == nil && code >= http.StatusMultipleChoices {
 		err = fmt.Errorf("GET %s: %d", url, code)
 	}
-	return body, err
+	return err
 }

@@ -150,8 +150,10 @@ func (r *rig) startControlPlane(ctx context.Context) error {
 func (r *rig) announce(ctx context.Context, name string, ports []string) error {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
 	service := &corev1.Service{ObjectMeta: meta}
-	slice := &discoveryv1.EndpointSlice{ObjectMeta: meta, AddressType: discoveryv1.AddressTypeIPv4,
-		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{hostAddress}}}}
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: meta, AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{hostAddress}}},
+	}
 	slice.Labels = map[string]string{discoveryv1.LabelServiceName: name}
 	for _, port := range ports {
 		number, err := strconv.ParseInt(port, 10, 32)

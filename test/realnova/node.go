@@ -130,8 +130,7 @@ func startNode(ctx context.Context, box sandbox, kubeconfig string, images []ima
 
 // healthy asks the kubelet how it is.
 func healthy(ctx context.Context) error {
-	_, err := get(ctx, "http://127.0.0.1:10248/healthz")
-	return err
+	return get(ctx, "http://127.0.0.1:10248/healthz")
 }
 
 // ctr runs containerd's own client.
