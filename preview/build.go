@@ -24,7 +24,9 @@ type Input struct {
 	Forecast *nova.Forecast
 	// Items are the children, in apply order.
 	Items []Item
-	Notes []string
+	// Follows is the generation of the configuration in use before; nil without one.
+	Follows *unstructured.Unstructured
+	Notes   []string
 	// Veil is the key of the digests.
 	Veil apply.Veil
 }
@@ -42,6 +44,7 @@ func Of(in Input) Resource {
 		Held: []Held{}, NotReady: []Condition{}, Events: []Event{}, Notes: append([]string{}, in.Notes...), Errors: []string{},
 	}}
 	b.resource()
+	b.configuration()
 	b.objects()
 	b.sequence()
 	b.outcome()
@@ -135,10 +138,7 @@ func (b *builder) object(item Item, action Action) Object {
 	if item.Err != nil {
 		o.Error = item.Err.Error()
 	}
-	switch {
-	case item.Key.GroupVersionKind == nova.KindConfigMap && action == ActionCreate:
-		b.configuration(&o, item)
-	case item.Key.GroupVersionKind == nova.KindSecret && action == ActionCreate && item.Live != nil:
+	if item.Key.GroupVersionKind == nova.KindSecret && action == ActionCreate && item.Live != nil {
 		data, _, _ := unstructured.NestedMap(item.Live.Object, "data")
 		o.Keys = slices.Sorted(maps.Keys(data))
 	}

@@ -8,16 +8,22 @@ import (
 
 	"github.com/c5c3/nova-operator/api/catalog"
 	"github.com/c5c3/nova-operator/render/ini"
+	"github.com/c5c3/nova-operator/render/nova"
 )
 
-// configuration compares a new generation of the configuration with the one it follows.
-func (b *builder) configuration(o *Object, item Item) {
-	if item.Before == nil || item.Live == nil {
+// configuration compares the generation that is wanted with the one in use. It may be one
+// of the history, so that no object changes.
+func (b *builder) configuration() {
+	if b.in.Forecast == nil || b.in.Follows == nil {
 		return
 	}
-	// The object itself is new; the generation before it is another.
-	o.Replaces, o.before = item.Before.GetName(), nil
-	o.Lines = b.lines(textOf(item.Before), textOf(item.Live))
+	for _, o := range b.in.Forecast.Set.Desired {
+		if o.Key().GroupVersionKind == nova.KindConfigMap && o.Content.GetName() != b.in.Follows.GetName() {
+			b.out.Configuration = &Configuration{
+				Name: o.Content.GetName(), Follows: b.in.Follows.GetName(), Lines: b.lines(textOf(b.in.Follows), textOf(o.Content)),
+			}
+		}
+	}
 }
 
 func textOf(u *unstructured.Unstructured) map[string]string {
@@ -28,7 +34,7 @@ func textOf(u *unstructured.Unstructured) map[string]string {
 // lines compares two sets of files option by option. A value the newest catalog calls a
 // credential is veiled: the spec refuses them, but one may stand in a live file.
 func (b *builder) lines(before, after map[string]string) []ConfigLine {
-	var out []ConfigLine
+	out := []ConfigLine{}
 	for _, file := range union(before, after) {
 		from, to := ini.Parse(before[file]), ini.Parse(after[file])
 		for _, section := range union(from, to) {

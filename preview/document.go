@@ -93,6 +93,8 @@ type Resource struct {
 	// Changes are the fields of the resource itself.
 	Changes []Change `json:"changes"`
 	Summary Summary  `json:"summary"`
+	// Configuration is what differs in the configuration files; null when nothing does.
+	Configuration *Configuration `json:"configuration"`
 	// Sequence is what runs, in order.
 	Sequence []Step `json:"sequence"`
 	// Objects are the children that do not stay as they are, in apply order.
@@ -119,10 +121,6 @@ type Object struct {
 	Reason     string `json:"reason,omitempty"`
 	// Changes are the fields that change, of a change or recreate.
 	Changes []Change `json:"changes,omitempty"`
-	// Replaces names the generation of the configuration that this one follows, and Lines
-	// are the options that differ between the two.
-	Replaces string       `json:"replaces,omitempty"`
-	Lines    []ConfigLine `json:"lines,omitempty"`
 	// Keys are the data keys of a created Secret.
 	Keys []string `json:"keys,omitempty"`
 	// Content is a created or recreated object, without credentials.
@@ -142,6 +140,14 @@ type Change struct {
 	To   any `json:"to"`
 	// Manager holds the field now, when it is not the operator: the change takes it.
 	Manager string `json:"manager,omitempty"`
+}
+
+// Configuration is a generation of the configuration, the one it follows, and the options
+// that differ between the two.
+type Configuration struct {
+	Name    string       `json:"name"`
+	Follows string       `json:"follows"`
+	Lines   []ConfigLine `json:"lines"`
 }
 
 // ConfigLine is one option of a configuration file. A repeated option has several

@@ -24,9 +24,8 @@ func Wanted(f *nova.Forecast) render.Set {
 	return set
 }
 
-// Live pairs what an API server answered with what was planned on. previous is the
-// generation of the configuration in use, nil if there is none.
-func Live(plan apply.Plan, report apply.Report, f *nova.Forecast, previous *unstructured.Unstructured, veil apply.Veil) []Item {
+// Live pairs what an API server answered with what was planned on.
+func Live(plan apply.Plan, report apply.Report, f *nova.Forecast, veil apply.Veil) []Item {
 	desired := map[render.Key]*unstructured.Unstructured{}
 	for _, o := range f.Set.Desired {
 		desired[o.Key()] = o.Content
@@ -43,8 +42,6 @@ func Live(plan apply.Plan, report apply.Report, f *nova.Forecast, previous *unst
 			if reason := f.Replaced[res.Key]; reason != "" {
 				item.Reason = firstClause(reason)
 			}
-		case res.Action == apply.ActionCreate && res.Key.GroupVersionKind == nova.KindConfigMap:
-			item.Before = previous
 		}
 		if item.Live == nil && res.Action == apply.ActionCreate {
 			item.Live = desired[res.Key] // the server could not be asked
@@ -68,6 +65,17 @@ func whole(res apply.Result, before *unstructured.Unstructured, veil apply.Veil)
 	return changes
 }
 
+// InUse is the generation of the configuration that a forecast comes to; nil when it
+// renders none.
+func InUse(f *nova.Forecast) *unstructured.Unstructured {
+	for _, o := range f.Set.Desired {
+		if o.Key().GroupVersionKind == nova.KindConfigMap {
+			return o.Content
+		}
+	}
+	return nil
+}
+
 // firstClause drops what a removal says about the pass after it.
 func firstClause(reason string) string {
 	clause, _, _ := strings.Cut(reason, ";")
@@ -84,23 +92,15 @@ func Payload(live, payload *unstructured.Unstructured, veil apply.Veil) []apply.
 // new; f is nil when it is deleted.
 func Offline(before, f *nova.Forecast, veil apply.Veil) []Item {
 	old := map[render.Key]*unstructured.Unstructured{}
-	var previous *unstructured.Unstructured
 	if before != nil {
 		for _, o := range before.Set.Desired {
 			old[o.Key()] = o.Content
-			if o.Key().GroupVersionKind == nova.KindConfigMap {
-				previous = o.Content
-			}
 		}
 	}
 	var items []Item
 	if f != nil {
 		for _, o := range inWaves(f.Set.Desired) {
-			item := compared(old[o.Key()], o, f.Replaced, veil)
-			if item.Key.GroupVersionKind == nova.KindConfigMap && item.Action == apply.ActionCreate {
-				item.Before = previous
-			}
-			items = append(items, item)
+			items = append(items, compared(old[o.Key()], o, f.Replaced, veil))
 			delete(old, o.Key())
 		}
 	}

@@ -107,6 +107,7 @@ func (r *Resource) overview() string {
 			fmt.Fprintf(&b, "%d. %s\n", i+1, code(step.sentence()))
 		}
 	}
+	fence(&b, "diff", r.Configuration.lines())
 	lines = nil
 	for _, h := range r.Held {
 		lines = append(lines, "held: "+h.Object+": "+h.Gate)
@@ -119,18 +120,26 @@ func (r *Resource) overview() string {
 func (o *Object) folded() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n<details><summary>%s %s <b>%s</b>: %s</summary>\n", marks[o.Action].sign, html.EscapeString(o.Namespace), html.EscapeString(o.title()), html.EscapeString(o.about()))
-	var lines []string
-	for _, l := range o.Lines {
-		if l.From != nil {
-			lines = append(lines, fmt.Sprintf("- %s = %s", l.name(), values(l.From)))
-		}
-		if l.To != nil {
-			lines = append(lines, fmt.Sprintf("+ %s = %s", l.name(), values(l.To)))
-		}
-	}
-	fence(&b, "diff", append(lines, changeLines(telling(o.Changes))...))
+	fence(&b, "diff", changeLines(telling(o.Changes)))
 	b.WriteString("\n</details>\n")
 	return b.String()
+}
+
+// lines are the options as lines of a patch.
+func (c *Configuration) lines() []string {
+	if c == nil {
+		return nil
+	}
+	var out []string
+	for _, l := range c.Lines {
+		if l.From != nil {
+			out = append(out, fmt.Sprintf("- %s = %s", l.name(), values(l.From)))
+		}
+		if l.To != nil {
+			out = append(out, fmt.Sprintf("+ %s = %s", l.name(), values(l.To)))
+		}
+	}
+	return out
 }
 
 func changeLines(changes []Change) []string {

@@ -21,13 +21,13 @@ func drawn(t *rapid.T) *Document {
 	for i := range rapid.IntRange(0, 4).Draw(t, "resources") {
 		r := Resource{Kind: "Nova", Namespace: "ns", Name: fmt.Sprintf("nova-%d", i), Action: ActionChange, Changes: changes.Draw(t, "own")}
 		r.NotReady = []Condition{{"DatabaseReady", "DBSyncFailed", hostile.Draw(t, "message")}}
+		r.Configuration = &Configuration{Name: "b", Follows: "a", Lines: []ConfigLine{{"nova.conf", "DEFAULT", "x", []string{hostile.Draw(t, "line")}, nil}}}
 		r.Notes = []string{hostile.Draw(t, "note")}
 		r.Sequence = []Step{{Kind: StepJob, Object: "Job/x", Why: []string{hostile.Draw(t, "why")}}}
 		for j := range rapid.IntRange(0, 20).Draw(t, "objects") {
 			r.Objects = append(r.Objects, Object{
 				Kind: "ConfigMap", Namespace: "ns", Name: fmt.Sprintf("object-%d", j), Action: ActionChange, Reason: hostile.Draw(t, "reason"),
 				Changes: changes.Draw(t, "changes"),
-				Lines:   []ConfigLine{{"nova.conf", "DEFAULT", "x", []string{hostile.Draw(t, "line")}, nil}},
 			})
 		}
 		resources = append(resources, r)

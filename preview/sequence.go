@@ -165,7 +165,7 @@ func causes(changes []apply.Change) (why []string, scaled string) {
 				why = append(why, words)
 			}
 		case c.Path == "spec.replicas":
-			scaled = fmt.Sprintf("replicas %v to %v", c.From, c.To)
+			scaled = fmt.Sprintf("replicas %s to %s", show(c.From), show(c.To))
 		}
 	}
 	return why, scaled

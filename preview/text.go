@@ -81,6 +81,12 @@ func (t *text) resource(r *Resource) {
 			t.line(plain, "    %2d. %s", i+1, step.sentence())
 		}
 	}
+	if c := r.Configuration; c != nil {
+		t.line(bold, "  Configuration %s follows %s:", c.Name, c.Follows)
+		for _, l := range c.Lines {
+			t.line(plain, "      %s: %s → %s", l.name(), values(l.From), values(l.To))
+		}
+	}
 	for i := range r.Objects {
 		t.object(&r.Objects[i])
 	}
@@ -98,9 +104,6 @@ func (t *text) resource(r *Resource) {
 func (t *text) object(o *Object) {
 	mark := marks[o.Action]
 	t.line(mark.ink, "  %s %s: %s", mark.sign, o.title(), o.about())
-	for _, l := range o.Lines {
-		t.line(plain, "      %s: %s → %s", l.name(), values(l.From), values(l.To))
-	}
 	for _, c := range telling(o.Changes) {
 		t.line(plain, "      %s: %s → %s%s", c.Path, show(c.From), show(c.To), c.suffix())
 	}

@@ -23,6 +23,9 @@ func (d *Document) Unified(w io.Writer) error {
 		if _, err := fmt.Fprintf(w, "# %s: %s: %s\n", r.title(), r.Action, r.Summary.Headline()); err != nil {
 			return err
 		}
+		if err := r.Configuration.unified(w, r.Namespace); err != nil {
+			return err
+		}
 		for j := range r.Objects {
 			if err := r.Objects[j].unified(w); err != nil {
 				return err
@@ -34,9 +37,6 @@ func (d *Document) Unified(w io.Writer) error {
 
 func (o *Object) unified(w io.Writer) error {
 	name := strings.ToLower(o.Kind) + "/" + o.Namespace + "/" + o.Name
-	if o.Replaces != "" {
-		return o.unifiedLines(w, name)
-	}
 	before, err := o.yaml(o.before)
 	if err != nil {
 		return err
@@ -48,10 +48,13 @@ func (o *Object) unified(w io.Writer) error {
 	return patch(w, name, name, before, after)
 }
 
-// unifiedLines shows a new configuration against the one it follows, one option a line.
-func (o *Object) unifiedLines(w io.Writer, name string) error {
+// unified shows a new configuration against the one it follows, one option a line.
+func (c *Configuration) unified(w io.Writer, namespace string) error {
+	if c == nil {
+		return nil
+	}
 	var before, after strings.Builder
-	for _, l := range o.Lines {
+	for _, l := range c.Lines {
 		for _, value := range l.From {
 			fmt.Fprintf(&before, "%s = %s\n", l.name(), show(value))
 		}
@@ -59,7 +62,8 @@ func (o *Object) unifiedLines(w io.Writer, name string) error {
 			fmt.Fprintf(&after, "%s = %s\n", l.name(), show(value))
 		}
 	}
-	return patch(w, strings.TrimSuffix(name, o.Name)+o.Replaces, name, before.String(), after.String())
+	prefix := "configuration/" + namespace + "/"
+	return patch(w, prefix+c.Follows, prefix+c.Name, before.String(), after.String())
 }
 
 func (o *Object) yaml(object map[string]any) (string, error) {

@@ -152,8 +152,6 @@ func (o *Object) about() string {
 	switch {
 	case o.Error != "":
 		text += ": " + oneLine(o.Error)
-	case o.Replaces != "":
-		text += ", follows " + o.Replaces
 	case o.Reason != "":
 		text += ": " + oneLine(o.Reason)
 	case len(o.Changes) > 0 && len(telling(o.Changes)) == 0:

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -15,6 +14,7 @@ import (
 	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/cmd/internal/live"
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
+	"github.com/c5c3/nova-operator/cmd/internal/offline"
 	"github.com/c5c3/nova-operator/preview"
 	"github.com/c5c3/nova-operator/render/nova"
 )
@@ -192,8 +192,6 @@ func (o *diffOptions) offline(settings nova.Settings, stdin io.Reader, stderr io
 	if after.failed {
 		return nil, errFindings
 	}
-	resources := compareSides(before, after, settings, apply.NewVeil())
+	resources := offline.Previews(pairUp(before, after), settings, apply.NewVeil())
 	return preview.New(preview.ModeOffline, o.from, o.to, resources), nil
 }
-
-func sideName(r resource) string { return strings.Join([]string{r.Nova.Namespace, r.Nova.Name}, "/") }

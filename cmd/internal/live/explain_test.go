@@ -22,7 +22,6 @@ import (
 	"github.com/c5c3/nova-operator/cmd/internal/live"
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
 	"github.com/c5c3/nova-operator/preview"
-	"github.com/c5c3/nova-operator/render"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
@@ -189,14 +188,7 @@ func TestPreview_OfWhatIsNotThere(t *testing.T) {
 	c := cluster.Shared(t)
 	w := newWorld(t, c)
 	w.namespace = "not-made-yet"
-	secrets := map[string]rendernova.SecretData{}
-	for name, data := range inputs {
-		secrets[name] = rendernova.SecretData{}
-		for key, value := range data {
-			secrets[name][key] = render.Sensitive(value)
-		}
-	}
-	r, err := w.live.Preview(t.Context(), live.Change{Manifest: w.minimal(nil), Secrets: secrets}, rendernova.Settings{}, nil)
+	r, err := w.live.Preview(t.Context(), live.Change{Manifest: w.minimal(nil), Secrets: known()}, rendernova.Settings{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

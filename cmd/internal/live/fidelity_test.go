@@ -26,6 +26,7 @@ import (
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/cmd/internal/live"
+	"github.com/c5c3/nova-operator/cmd/internal/offline"
 	"github.com/c5c3/nova-operator/kustomize/crd"
 	"github.com/c5c3/nova-operator/preview"
 	"github.com/c5c3/nova-operator/render"
@@ -40,6 +41,8 @@ type chain struct {
 	Edits []struct {
 		Name  string         `json:"name"`
 		Patch map[string]any `json:"patch"`
+		// Apart is why a preview without the cluster says something else.
+		Apart string `json:"apart"`
 	} `json:"edits"`
 }
 
@@ -70,8 +73,9 @@ func TestFidelity_WhatWasPrintedHappens(t *testing.T) {
 			w.apply(manifest)
 			w.settle(manifest)
 			for _, edit := range chain.Edits {
+				before := manifest
 				manifest = patched(t, manifest, edit.Patch)
-				w.edit(edit.Name, manifest)
+				w.edit(edit.Name, edit.Apart, before, manifest)
 			}
 		})
 	}
@@ -139,12 +143,15 @@ func fieldsBelow(path string, s apiextensionsv1.JSONSchemaProps) []string {
 }
 
 // edit previews, applies and compares one manifest.
-func (w *world) edit(name string, manifest *unstructured.Unstructured) {
+func (w *world) edit(name, apart string, old, manifest *unstructured.Unstructured) {
 	w.t.Helper()
 	before := w.snapshot()
 	printed := w.preview(manifest)
 	if len(printed.Errors)+len(printed.NotReady)+printed.Summary.Refused > 0 {
 		w.t.Fatalf("%s: errors %v, not ready %v, objects %+v", name, printed.Errors, printed.NotReady, printed.Objects)
+	}
+	if apart == "" {
+		w.agree(name, printed, offline.Pair{Before: w.typed(old), After: w.typed(manifest), BeforeSecrets: known(), AfterSecrets: known()})
 	}
 	var document bytes.Buffer
 	if err := preview.New(preview.ModeLive, "", "", []preview.Resource{printed}).JSON(&document); err != nil {
@@ -160,6 +167,44 @@ func (w *world) edit(name string, manifest *unstructured.Unstructured) {
 	if reflect.DeepEqual(before, after) && (len(printed.Objects) > 0 || printed.Action == preview.ActionChange) {
 		w.t.Errorf("%s: nothing changed", name)
 	}
+}
+
+// agree compares a preview of the cluster with one of the two manifests alone: what runs,
+// and what happens to which object. The history of the configuration is the cluster's own.
+func (w *world) agree(name string, live preview.Resource, pair offline.Pair) {
+	w.t.Helper()
+	alone := pair.Preview(rendernova.Settings{}, w.veil)
+	if diff := cmp.Diff(live.Sequence, alone.Sequence); diff != "" {
+		w.t.Errorf("%s: on the cluster (-) and offline (+) something else runs:\n%s", name, diff)
+	}
+	actions := func(r preview.Resource) map[string]preview.Action {
+		out := map[string]preview.Action{}
+		for i := range r.Objects {
+			if o := &r.Objects[i]; o.Kind != "ConfigMap" {
+				out[o.Kind+"/"+o.Name] = o.Action
+			}
+		}
+		return out
+	}
+	if diff := cmp.Diff(live.Configuration, alone.Configuration); diff != "" {
+		w.t.Errorf("%s: on the cluster (-) and offline (+) another configuration follows:\n%s", name, diff)
+	}
+	if diff := cmp.Diff(actions(live), actions(alone)); diff != "" {
+		w.t.Errorf("%s: on the cluster (-) and offline (+) other objects change:\n%s", name, diff)
+	}
+}
+
+func (w *world) typed(manifest *unstructured.Unstructured) *v1alpha1.Nova {
+	w.t.Helper()
+	n := &v1alpha1.Nova{}
+	raw, err := json.Marshal(manifest.Object)
+	if err == nil {
+		err = json.Unmarshal(raw, n)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
 }
 
 // object is a live object, and the count of its rollouts.

@@ -55,12 +55,17 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings rendernov
 	}
 	seen = seen.With(change.Secrets)
 	forecast := rendernova.Foresee(rendernova.Input{Nova: after, Observed: seen, Settings: settings})
-	items, more, err := c.items(ctx, after, seen, &forecast)
+	items, more, err := c.items(ctx, after, &forecast)
 	if err != nil {
 		return preview.Resource{}, err
 	}
-	notes = append(notes, more...)
-	return preview.Of(preview.Input{Before: live, After: after, Forecast: &forecast, Items: items, Notes: notes, Veil: c.veil}), nil
+	follows, err := c.configMap(ctx, namespace, seen.Deployments[name].ConfigMap)
+	if err != nil {
+		return preview.Resource{}, err
+	}
+	return preview.Of(preview.Input{
+		Before: live, After: after, Forecast: &forecast, Items: items, Follows: follows, Notes: append(notes, more...), Veil: c.veil,
+	}), nil
 }
 
 // refused is the preview of a manifest that the API server does not take.
@@ -75,7 +80,7 @@ func refused(manifest *unstructured.Unstructured, live *v1alpha1.Nova, notes []s
 }
 
 // items asks the API server about every object. The notes say what it could not be asked.
-func (c *Cluster) items(ctx context.Context, n *v1alpha1.Nova, seen rendernova.Observed, f *rendernova.Forecast) ([]preview.Item, []string, error) {
+func (c *Cluster) items(ctx context.Context, n *v1alpha1.Nova, f *rendernova.Forecast) ([]preview.Item, []string, error) {
 	owner := nova.OwnerOf(n)
 	if owner.UID == "" {
 		owner.UID = unborn
@@ -86,12 +91,8 @@ func (c *Cluster) items(ctx context.Context, n *v1alpha1.Nova, seen rendernova.O
 		return nil, nil, fmt.Errorf("plan Nova %s/%s: %w", n.Namespace, n.Name, err)
 	}
 	report, _ := c.applier.Preview(ctx, plan) // object by object, in the results
-	previous, err := c.configMap(ctx, n.Namespace, seen.Deployments[n.Name].ConfigMap)
-	if err != nil {
-		return nil, nil, err
-	}
 	notes := c.guess(plan, &report, set)
-	return preview.Live(plan, report, f, previous, c.veil), notes, nil
+	return preview.Live(plan, report, f, c.veil), notes, nil
 }
 
 // guess stands in for answers that can't be had without a write: where the namespace does

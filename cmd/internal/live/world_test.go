@@ -24,6 +24,8 @@ import (
 	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/cmd/internal/live"
 	"github.com/c5c3/nova-operator/controllers/operator"
+	"github.com/c5c3/nova-operator/render"
+	rendernova "github.com/c5c3/nova-operator/render/nova"
 	"github.com/c5c3/nova-operator/test/cluster"
 	"github.com/c5c3/nova-operator/test/surroundings"
 )
@@ -98,6 +100,18 @@ var inputs = map[string]map[string]string{
 	"db-ca":         {"ca.crt": "anchor"},
 	"db-client":     {"tls.crt": "certificate", "tls.key": mark + "-key"},
 	"bus-ca":        {"ca.crt": "anchor"},
+}
+
+// known are the inputs as an observation holds them.
+func known() map[string]rendernova.SecretData {
+	secrets := map[string]rendernova.SecretData{}
+	for name, data := range inputs {
+		secrets[name] = rendernova.SecretData{}
+		for key, value := range data {
+			secrets[name][key] = render.Sensitive(value)
+		}
+	}
+	return secrets
 }
 
 var foreign = []struct {
