@@ -270,39 +270,56 @@ func checkMetadata(ctx context.Context, r *rig) (string, error) {
 	return "200 with the signature, 403 without", nil
 }
 
-// checkDrain deletes a pod of each role in use, one after the other, and measures how
-// long it takes to end. The two of the bus wait for messages under way, by Nova's design.
+// checkDrain deletes a pod of each role in use, each after the one before has been
+// replaced, and measures how long they take to end. The two of the bus wait for messages
+// under way, by Nova's design.
 func checkDrain(ctx context.Context, r *rig) (string, error) {
 	use, err := r.startLoad(ctx)
 	if err != nil {
 		return "", err
 	}
-	var took []string
-	for _, component := range []string{"api", "metadata", "novncproxy", "scheduler", "conductor"} {
-		pods, err := r.pods(ctx, component)
-		if err != nil || len(pods) == 0 {
-			use.stop()
-			return "", errors.Join(err, fmt.Errorf("no pod of %s runs", component))
+	components := []string{"api", "metadata", "novncproxy", "scheduler", "conductor"}
+	var ends []func() error
+	took := make([]time.Duration, len(components))
+	for i, component := range components {
+		var pods []corev1.Pod
+		if pods, err = r.pods(ctx, component); err != nil {
+			break
 		}
 		start := time.Now()
-		if err := r.client.Delete(ctx, &pods[0]); err != nil {
-			use.stop()
-			return "", err
+		if err = r.client.Delete(ctx, &pods[0]); err != nil {
+			break
 		}
-		gone := await(ctx, pods[0].Name+" to end", func() (bool, error) {
-			err := r.client.Get(ctx, client.ObjectKeyFromObject(&pods[0]), &corev1.Pod{})
-			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		ends = append(ends, func() error {
+			err := await(ctx, pods[0].Name+" to end", func() (bool, error) {
+				err := r.client.Get(ctx, client.ObjectKeyFromObject(&pods[0]), &corev1.Pod{})
+				return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+			})
+			took[i] = time.Since(start)
+			return err
 		})
-		seconds := time.Since(start).Seconds()
-		took = append(took, fmt.Sprintf("%s %.0f s", component, seconds))
-		if gone == nil && slices.Contains([]string{"api", "metadata", "novncproxy"}, component) && seconds > 30 {
-			gone = fmt.Errorf("%s was killed at the end of its grace", component)
-		}
-		if gone != nil {
-			use.stop()
-			return strings.Join(took, ", "), gone
+		if err = await(ctx, pods[0].Name+" to be replaced", func() (bool, error) {
+			now, err := r.pods(ctx, component)
+			ready := slices.DeleteFunc(now, func(p corev1.Pod) bool {
+				return p.Name == pods[0].Name || !p.Status.ContainerStatuses[0].Ready
+			})
+			return len(ready) == len(pods), err
+		}); err != nil {
+			break
 		}
 	}
-	note, _ := use.stop()
-	return strings.Join(took, ", ") + "; " + note, errors.Join(r.awaitRolled(ctx), r.awaitReady(ctx))
+	err = errors.Join(err, atOnce(ends...))
+	note, failures := use.stop()
+	var seconds []string
+	for i, component := range components {
+		seconds = append(seconds, fmt.Sprintf("%s %.0f s", component, took[i].Seconds()))
+		if i < 3 && took[i] > 30*time.Second {
+			err = errors.Join(err, fmt.Errorf("%s was killed at the end of its grace", component))
+		}
+	}
+	note = strings.Join(seconds, ", ") + "; " + note
+	if err == nil && failures > 0 {
+		err = fmt.Errorf("%d calls or boots failed: %s", failures, note)
+	}
+	return note, errors.Join(err, r.awaitReady(ctx))
 }
