@@ -169,7 +169,7 @@ func credential(path string) string {
 func (b *builder) fields(changes []apply.Change) []Change {
 	out := make([]Change, 0, len(changes))
 	for _, c := range changes {
-		if credential(c.Path) != "" {
+		if credential(c.Path) != "" || credentialOption(c.Path) {
 			c.From, c.To = b.in.Veil.Digest(c.From), b.in.Veil.Digest(c.To)
 		}
 		out = append(out, Change{c.Path, c.From, c.To, c.Manager})

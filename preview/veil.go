@@ -1,12 +1,16 @@
 package preview
 
 import (
+	"fmt"
 	"maps"
+	"regexp"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/c5c3/nova-operator/api/catalog"
 	"github.com/c5c3/nova-operator/render/nova"
 )
 
@@ -25,8 +29,41 @@ func (b *builder) veiled(u *unstructured.Unstructured) map[string]any {
 			b.hideValues(object[field])
 		}
 	}
+	if u.GroupVersionKind() == nova.KindConfigMap {
+		b.hideOptions(object["data"])
+	}
 	b.hideAnnotations(object)
 	return object
+}
+
+// extraOption takes the path of an option of spec.extraConfig apart.
+var extraOption = regexp.MustCompile(`^spec\.extraConfig(?:\.|\[)([^\]]+?)\]?(?:\.|\[)([^.\[\]]+)\]?$`)
+
+// credentialOption tells a path of spec.extraConfig that holds a credential.
+func credentialOption(path string) bool {
+	m := extraOption.FindStringSubmatch(path)
+	return m != nil && catalog.Credential(m[1], m[2])
+}
+
+// hideOptions hides credentials in configuration files. Admission refuses them in the
+// spec, but a resource may have come past it.
+func (b *builder) hideOptions(v any) {
+	data, _ := v.(map[string]any)
+	for name, text := range data {
+		file, _ := text.(string)
+		section, out := "", ""
+		for line := range strings.Lines(file) {
+			option, value, assigns := strings.Cut(strings.TrimSuffix(line, "\n"), " = ")
+			switch head, isHead := strings.CutPrefix(strings.TrimSpace(line), "["); {
+			case isHead:
+				section = strings.TrimSuffix(head, "]")
+			case assigns && catalog.Credential(section, option):
+				line = fmt.Sprintf("%s = %s\n", option, b.in.Veil.Digest(value))
+			}
+			out += line
+		}
+		data[name] = out
+	}
 }
 
 // bare is a copy without what the server adds.
