@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -25,7 +26,8 @@ import (
 
 // TestOffline_JudgesLikeTheAPIServer puts odd values into every field of both kinds, and
 // holds what `validate` says of each against a create with dry run on an API server with
-// the webhooks: both refuse it, or both admit it.
+// the webhooks: both refuse it, or both admit it, and `validate` names every field that
+// the API server names.
 func TestOffline_JudgesLikeTheAPIServer(t *testing.T) {
 	h := newHooked(t)
 	root, err := filepath.Abs("../..")
@@ -85,6 +87,11 @@ func TestOffline_JudgesLikeTheAPIServer(t *testing.T) {
 				if admitted != (len(offline[i+1]) == 0) {
 					t.Errorf("%s\nthe API server: %d %s\nvalidate: %q", document, response.StatusCode, answer[:min(len(answer), 700)], offline[i+1])
 				}
+				for _, cause := range causes(t, answer) {
+					if !slices.ContainsFunc(offline[i+1], func(finding string) bool { return strings.HasPrefix(finding, cause+": ") }) {
+						t.Errorf("%s\nthe API server complains of %s: %s\nvalidate: %q", document, cause, answer[:min(len(answer), 700)], offline[i+1])
+					}
+				}
 			}
 			t.Logf("%d of %d are refused", refused, len(documents))
 			if refused < 100 || refused == len(documents) {
@@ -92,6 +99,25 @@ func TestOffline_JudgesLikeTheAPIServer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// causes are the fields an answer complains of.
+func causes(t *testing.T, answer []byte) []string {
+	t.Helper()
+	var status metav1.Status
+	if err := json.Unmarshal(answer, &status); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	if status.Details != nil {
+		for _, cause := range status.Details.Causes {
+			// Numbers out of range have no field here; validate finds it.
+			if cause.Field != "<nil>" {
+				out = append(out, cause.Field)
+			}
+		}
+	}
+	return out
 }
 
 // judged are the errors of `validate` about each document of a stream, from 1.
@@ -128,7 +154,12 @@ func judged(t *testing.T, binary, namespace string, documents [][]byte) map[int]
 func variants(document map[string]any) iter.Seq[map[string]any] {
 	values := []any{
 		nil, "", "a", "A b", "1", "-", strings.Repeat("a", 70), "a\nb", "http://", int64(0), int64(-1), int64(1 << 40), 1.5, true,
-		[]any{}, []any{nil}, []any{"a"}, map[string]any{}, map[string]any{"a": "b"}, map[string]any{"name": ""},
+		[]any{},
+		[]any{nil},
+		[]any{"a"},
+		map[string]any{},
+		map[string]any{"a": "b"},
+		map[string]any{"name": ""},
 	}
 	return func(yield func(map[string]any) bool) {
 		var visit func(at map[string]any) bool
