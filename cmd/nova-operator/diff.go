@@ -7,19 +7,29 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/cmd/internal/check"
 	"github.com/c5c3/nova-operator/cmd/internal/live"
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
 	"github.com/c5c3/nova-operator/cmd/internal/offline"
+	"github.com/c5c3/nova-operator/cmd/internal/report"
+	"github.com/c5c3/nova-operator/docs"
 	"github.com/c5c3/nova-operator/preview"
 	"github.com/c5c3/nova-operator/render/nova"
 )
 
 const nameDiff = "diff"
+
+// The formats of a preview, and those of what it says against a change.
+var (
+	previewFormats = []string{"text", "unified", "json", "markdown"}
+	findingFormats = []string{"sarif", "github", "gitlab"}
+)
 
 // errDiffers says that the change does something; it is printed already.
 var errDiffers = errors.New("there are differences")
@@ -70,7 +80,7 @@ or a resource can't get to where the change wants it, and 3 on any other error.`
 	placeFlags(command, &o.source)
 	flags.StringVar(&o.from, "from", "", "the state before: a file, directory, kustomization or git:REV:PATH")
 	flags.StringVar(&o.to, "to", "", "the state after, in the same forms")
-	flags.StringVarP(&o.output, "output", "o", "text", "text, unified, json or markdown")
+	flags.StringVarP(&o.output, "output", "o", "text", "text, unified, json or markdown; sarif, github or gitlab for findings alone")
 	flags.StringVar(&o.colour, "color", "auto", "auto, always or never, for text")
 	flags.IntVar(&o.limit, "limit", preview.DefaultLimit, "longest Markdown, in bytes; what does not fit is named")
 	flags.BoolVar(&o.exitZero, "exit-zero", false, "exit with 0 when there are differences")
@@ -91,8 +101,8 @@ func accessFlags(command *cobra.Command, access *live.Access) {
 }
 
 func (o *diffOptions) run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
-	if !slices.Contains([]string{"text", "unified", "json", "markdown"}, o.output) {
-		return fmt.Errorf("-o %s: must be text, unified, json or markdown", o.output)
+	if formats := append(previewFormats, findingFormats...); !slices.Contains(formats, o.output) {
+		return fmt.Errorf("-o %s: must be one of %s", o.output, strings.Join(formats, ", "))
 	}
 	if !slices.Contains([]string{"auto", "always", "never"}, o.colour) {
 		return fmt.Errorf("--color %s: must be auto, always or never", o.colour)
@@ -101,20 +111,27 @@ func (o *diffOptions) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	if err != nil {
 		return err
 	}
+	in, err := o.after(stdin, stderr)
+	if err != nil {
+		return err
+	}
 	var document *preview.Document
-	if o.from != "" {
-		document, err = o.offline(settings, stdin, stderr)
-	} else {
-		document, err = o.live(ctx, settings, stdin, stderr)
+	switch {
+	case in.failed:
+		document = preview.New("", "", "", nil)
+	case o.from != "":
+		document, err = o.offline(in, settings, stdin)
+	default:
+		document, err = o.live(ctx, in, settings)
 	}
 	if err != nil {
 		return err
 	}
-	if err := o.print(document, stdout); err != nil {
+	if err := o.print(in, document, stdout); err != nil {
 		return err
 	}
 	switch {
-	case document.Failed():
+	case in.failed || document.Failed():
 		return errFindings
 	case document.Differs():
 		return errDiffers
@@ -123,7 +140,34 @@ func (o *diffOptions) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	}
 }
 
-func (o *diffOptions) print(d *preview.Document, w io.Writer) error {
+// after reads the state that is wanted.
+func (o *diffOptions) after(stdin io.Reader, stderr io.Writer) (input, error) {
+	var in input
+	var err error
+	if o.from == "" {
+		in, err = readInput(o.source, stdin, stderr)
+	} else if in, err = o.side(o.to, stdin, stderr); err != nil {
+		err = fmt.Errorf("--to: %w", err)
+	}
+	for _, r := range in.resources {
+		if r.Nova == nil && !in.failed {
+			noteCompute(stderr, r)
+		}
+	}
+	return in, err
+}
+
+func (o *diffOptions) print(in input, d *preview.Document, w io.Writer) error {
+	if slices.Contains(findingFormats, o.output) {
+		base, err := os.Getwd()
+		if err != nil {
+			return err
+		}
+		return report.Write(w, o.output, report.Report{Findings: append(in.findings, findingsOf(in, d)...)}, manifest.RepositoryRoot(base))
+	}
+	if in.failed {
+		return nil // the findings stand on standard error
+	}
 	switch o.output {
 	case "unified":
 		return d.Unified(w)
@@ -136,6 +180,34 @@ func (o *diffOptions) print(d *preview.Document, w io.Writer) error {
 	}
 }
 
+// findingsOf are what a preview says against a change, at the resource it is about: an
+// error where the resource can't get there, a warning for what it then waits for.
+func findingsOf(in input, d *preview.Document) []report.Finding {
+	var out []report.Finding
+	for i := range d.Resources {
+		r := &d.Resources[i]
+		for _, document := range in.resources {
+			if document.Nova == nil || document.Nova.Namespace != r.Namespace || document.Nova.Name != r.Name {
+				continue
+			}
+			told := map[string]bool{}
+			for _, c := range r.NotReady {
+				told[c.Message] = true
+				out = append(out, report.New(document.Document, check.Finding{
+					Rule: check.RuleRender, Message: c.Type + ": " + c.Reason + ": " + c.Message, Suggestion: docs.Remedy(c.Type, c.Reason),
+					Warning: !slices.Contains(r.Errors, c.Message),
+				}))
+			}
+			for _, message := range r.Errors {
+				if !told[message] {
+					out = append(out, report.New(document.Document, check.Finding{Rule: check.RuleRender, Message: message}))
+				}
+			}
+		}
+	}
+	return out
+}
+
 // coloured follows the flag, or the terminal and NO_COLOR.
 func (o *diffOptions) coloured(w io.Writer) bool {
 	if o.colour != "auto" {
@@ -146,14 +218,7 @@ func (o *diffOptions) coloured(w io.Writer) bool {
 }
 
 // live compares the input with a cluster.
-func (o *diffOptions) live(ctx context.Context, settings nova.Settings, stdin io.Reader, stderr io.Writer) (*preview.Document, error) {
-	in, err := readInput(o.source, stdin, stderr)
-	if err != nil {
-		return nil, err
-	}
-	if in.failed {
-		return nil, errFindings
-	}
+func (o *diffOptions) live(ctx context.Context, in input, settings nova.Settings) (*preview.Document, error) {
 	cluster, err := live.Connect(o.access, apply.NewVeil())
 	if err != nil {
 		return nil, err
@@ -162,7 +227,6 @@ func (o *diffOptions) live(ctx context.Context, settings nova.Settings, stdin io
 	resources := []preview.Resource{}
 	for _, r := range in.resources {
 		if r.Nova == nil {
-			noteCompute(stderr, r)
 			continue
 		}
 		one, err := cluster.Preview(ctx, live.Change{Manifest: r.Object, Secrets: in.secretsOf(r.Nova)}, settings, notes)
@@ -179,18 +243,11 @@ func noteCompute(stderr io.Writer, r resource) {
 	_, _ = fmt.Fprintf(stderr, "note: %s: a NovaCompute is checked but not rendered by this build\n", r.Document)
 }
 
-// offline compares two states of the manifests.
-func (o *diffOptions) offline(settings nova.Settings, stdin io.Reader, stderr io.Writer) (*preview.Document, error) {
+// offline compares the input with another state of the manifests.
+func (o *diffOptions) offline(after input, settings nova.Settings, stdin io.Reader) (*preview.Document, error) {
 	before, err := o.side(o.from, stdin, io.Discard)
 	if err != nil {
 		return nil, fmt.Errorf("--from: %w", err)
-	}
-	after, err := o.side(o.to, stdin, stderr)
-	if err != nil {
-		return nil, fmt.Errorf("--to: %w", err)
-	}
-	if after.failed {
-		return nil, errFindings
 	}
 	resources := offline.Previews(pairUp(before, after), settings, apply.NewVeil())
 	return preview.New(preview.ModeOffline, o.from, o.to, resources), nil

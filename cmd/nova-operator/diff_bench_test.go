@@ -40,7 +40,11 @@ func BenchmarkDiff_HundredNovas(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		d, err := o.offline(settings, strings.NewReader(""), io.Discard)
+		in, err := o.after(strings.NewReader(""), io.Discard)
+		if err != nil {
+			b.Fatal(err)
+		}
+		d, err := o.offline(in, settings, strings.NewReader(""))
 		if err != nil || d.Summary.Rollouts != 500 {
 			b.Fatal(err, d.Summary)
 		}
