@@ -12,6 +12,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -155,7 +156,7 @@ func checkRotate(ctx context.Context, r *rig) (string, error) {
 }
 
 // rotate changes one credential and waits until the workloads that read it have rolled.
-// The compute's container starts anew too, as its pool would have it.
+// The compute starts anew too, as its pool would have it.
 func (r *rig) rotate(ctx context.Context, one rotation) error {
 	before, err := r.digests(ctx, one.annotation)
 	if err != nil {
@@ -198,20 +199,27 @@ func (r *rig) awaitRolled(ctx context.Context) error {
 	})
 }
 
-// restartComputes has the containers of computes start anew in their pods: with the
-// credentials of the moment, and with the identity in their state folder.
+// restartComputes replaces the pods of computes by new ones of the same identity, with
+// the credentials of the moment. Deleted pods don't wait for the next restart as crashed
+// containers do.
 func (r *rig) restartComputes(ctx context.Context) error {
 	pods := &corev1.PodList{}
 	if err := r.client.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{"app": "compute"}); err != nil {
 		return err
 	}
 	for _, p := range pods.Items {
-		if len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].State.Running == nil {
-			continue
+		if err := r.client.Delete(ctx, &p, client.GracePeriodSeconds(1)); err != nil {
+			return err
 		}
-		id := strings.TrimPrefix(p.Status.ContainerStatuses[0].ContainerID, "containerd://")
-		if _, err := r.node.ctr(ctx, "tasks", "kill", "--signal", "SIGKILL", id); err != nil {
-			return fmt.Errorf("end %s: %w", p.Name, err)
+		if err := await(ctx, p.Name+" to end", func() (bool, error) {
+			err := r.client.Get(ctx, client.ObjectKeyFromObject(&p), &corev1.Pod{})
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		}); err != nil {
+			return err
+		}
+		_, tag, _ := strings.Cut(p.Spec.Containers[0].Image, ":")
+		if err := r.client.Create(ctx, r.computePod(p.Name, tag)); err != nil {
+			return err
 		}
 	}
 	return nil

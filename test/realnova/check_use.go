@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -101,12 +102,14 @@ func (r *rig) computePod(name, tag string) *corev1.Pod {
 					{Name: "contract", MountPath: "/etc/nova/compute-config", ReadOnly: true},
 					{Name: "pool", MountPath: "/etc/nova/compute-pool.conf.d", ReadOnly: true},
 					{Name: "state", MountPath: "/var/lib/nova"},
+					{Name: "identity", MountPath: "/var/lib/nova/compute_id", SubPath: "compute_id", ReadOnly: true},
 					{Name: "tmp", MountPath: "/tmp"},
 				},
 			}},
 			Volumes: []corev1.Volume{
 				{Name: "contract", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "nova-compute-config"}}},
 				{Name: "pool", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "pool"}}}},
+				{Name: "identity", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}},
 				{Name: "state", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 				{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 			},
@@ -126,7 +129,9 @@ func checkCompute(ctx context.Context, r *rig) (string, error) {
 // addCompute starts a compute of an image, and returns once the scheduler may use it.
 func (r *rig) addCompute(ctx context.Context, name, tag string) (string, error) {
 	start := time.Now()
-	if err := r.client.Create(ctx, r.computePod(name, tag)); err != nil {
+	// A node keeps its identity on its disk; without it nova-compute starts only once.
+	identity := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"compute_id": string(uuid.NewUUID())}}
+	if err := errors.Join(r.client.Create(ctx, identity), r.client.Create(ctx, r.computePod(name, tag))); err != nil {
 		return "", err
 	}
 	admin, err := r.admin(ctx)
