@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"iter"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +36,7 @@ func variants(document map[string]any) iter.Seq[map[string]any] {
 			}
 			switch at := at.(type) {
 			case map[string]any:
-				for key := range at {
+				for _, key := range slices.Sorted(maps.Keys(at)) {
 					if !put(func() any { return at[key] }, func(v any) { at[key] = v }) {
 						return false
 					}
@@ -96,7 +98,10 @@ func TestFunction_AnyValueAnywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		count++
+		// Every third takes a second, and each odd value comes up in a third of the fields.
+		if count++; count%3 != 0 {
+			continue
+		}
 		var out bytes.Buffer
 		err = runFunction(bytes.NewReader(raw), &out)
 		if err != nil && strings.Contains(err.Error(), mark+":"+mark) {

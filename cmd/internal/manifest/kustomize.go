@@ -53,6 +53,7 @@ func (c *collection) kustomize(at place) error {
 func (c *collection) built(from *build, number int, content *text, start *resource.Origin) {
 	object, err := decode(content.raw)
 	if err != nil || object == nil {
+		// Not met: kustomize builds nothing but objects.
 		return
 	}
 	made := &origin{build: from}
