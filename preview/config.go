@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/c5c3/nova-operator/api/catalog"
 	"github.com/c5c3/nova-operator/render/ini"
 	"github.com/c5c3/nova-operator/render/nova"
 )
@@ -43,9 +42,7 @@ func (b *builder) lines(before, after map[string]string) []ConfigLine {
 				if slices.Equal(line.From, line.To) {
 					continue
 				}
-				if catalog.Credential(section, option) {
-					line.From, line.To = b.hideLines(line.From), b.hideLines(line.To)
-				}
+				line.From, line.To = b.hideLines(section, option, line.From), b.hideLines(section, option, line.To)
 				out = append(out, line)
 			}
 		}
@@ -53,11 +50,13 @@ func (b *builder) lines(before, after map[string]string) []ConfigLine {
 	return out
 }
 
-func (b *builder) hideLines(values []string) []string {
-	var out []string
-	for _, value := range values {
-		digest, _ := b.in.Veil.Digest(value).(string)
-		out = append(out, digest)
+// hideLines hides the values of an option that are credentials.
+func (b *builder) hideLines(section, option string, values []string) []string {
+	out := slices.Clone(values)
+	for i, value := range out {
+		if hidden(section, option, value) {
+			out[i], _ = b.in.Veil.Digest(value).(string)
+		}
 	}
 	return out
 }

@@ -45,6 +45,12 @@ func credentialOption(path string) bool {
 	return m != nil && catalog.Credential(m[1], m[2])
 }
 
+// hidden tells an option whose value is a credential. The one that the operator writes in
+// place of a database URL is none: the URL reaches the process by its environment.
+func hidden(section, option, value string) bool {
+	return catalog.Credential(section, option) && value != nova.PlaceholderDB
+}
+
 // hideOptions hides credentials in configuration files. Admission refuses them in the
 // spec, but a resource may have come past it.
 func (b *builder) hideOptions(v any) {
@@ -57,7 +63,7 @@ func (b *builder) hideOptions(v any) {
 			switch head, isHead := strings.CutPrefix(strings.TrimSpace(line), "["); {
 			case isHead:
 				section = strings.TrimSuffix(head, "]")
-			case assigns && catalog.Credential(section, option):
+			case assigns && hidden(section, option, value):
 				line = fmt.Sprintf("%s = %s\n", option, b.in.Veil.Digest(value))
 			}
 			out += line

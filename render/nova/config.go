@@ -10,6 +10,10 @@ import (
 	"github.com/c5c3/nova-operator/render/ini"
 )
 
+// PlaceholderDB is what the configuration has in place of a database URL, which reaches
+// the process by its environment.
+const PlaceholderDB = "mysql+pymysql://placeholder"
+
 // Paths inside the pods.
 const (
 	configDir      = "/etc/nova/nova.conf.d"
@@ -19,7 +23,6 @@ const (
 	contractMount  = "/etc/nova/compute-config"
 	stateDir       = "/var/lib/nova"
 	lockDir        = "/var/lib/nova/tmp"
-	placeholderDB  = "mysql+pymysql://placeholder"
 	consolePage    = "/vnc_lite.html"
 )
 
@@ -61,8 +64,8 @@ func novaConf(n *v1alpha1.Nova) ini.File {
 		f.Set("DEFAULT", "log_config_append", configDir+"/"+loggingFile)
 	}
 	f.Set("api", "local_metadata_per_cell", "false")
-	f.Set("api_database", "connection", placeholderDB)
-	f.Set("database", "connection", placeholderDB)
+	f.Set("api_database", "connection", PlaceholderDB)
+	f.Set("database", "connection", PlaceholderDB)
 	servers := strings.Join(cacheServers(n), ",")
 	if servers != "" {
 		f.Set("keystone_authtoken", "memcached_servers", servers)
