@@ -42,7 +42,7 @@ test-cluster: ## Build the control plane of the tests: minutes the first time, t
 
 test-tools: ## Install what some tests need: oslo.config, SQLAlchemy, shellcheck, git.
 	apt-get update
-	apt-get install -y --no-install-recommends python3-oslo.config python3-oslo.messaging python3-sqlalchemy shellcheck git
+	apt-get install -y --no-install-recommends python3-oslo.config python3-oslo.messaging python3-sqlalchemy python3-pymysql shellcheck git
 
 golden: ## Rewrite what the tests compare with and the pages made from code; read the diff.
 	go test ./render/nova -run 'Fixtures|UpgradePage' -update

@@ -62,20 +62,21 @@ func databasePort(db *v1alpha1.DatabaseSpec) int32 {
 	return db.Port
 }
 
-// tlsQuery is what PyMySQL needs for a mode. Source: its ssl_* connection arguments.
+// tlsQuery are the parameters of a connection that SQLAlchemy hands to PyMySQL, in one
+// argument: it knows ssl_ca, ssl_cert, ssl_key and ssl_check_hostname. With the CA the
+// server's certificate is always verified, so the modes differ in whether its name is.
+//
+// PyMySQL's own ssl_verify_cert and ssl_verify_identity must not be there: SQLAlchemy
+// leaves them beside that argument, and PyMySQL then takes them for all there is and
+// drops CA and client certificate. Source: SQLAlchemy 1.4 and 2.0, PyMySQL 1.0 and 1.1.
 func tlsQuery(tls *v1alpha1.DatabaseTLSSpec, dir string) map[string]string {
 	if !tls.Enabled() {
 		return nil
 	}
-	query := map[string]string{"ssl_ca": dir + "ca.crt", "ssl_cert": dir + "tls.crt", "ssl_key": dir + "tls.key"}
-	mode := tls.EffectiveMode()
-	if mode == v1alpha1.DatabaseTLSVerifyCA || mode == v1alpha1.DatabaseTLSVerifyFull {
-		query["ssl_verify_cert"] = strconv.FormatBool(true)
+	return map[string]string{
+		"ssl_ca": dir + "ca.crt", "ssl_cert": dir + "tls.crt", "ssl_key": dir + "tls.key",
+		"ssl_check_hostname": strconv.FormatBool(tls.EffectiveMode() == v1alpha1.DatabaseTLSVerifyFull),
 	}
-	if mode == v1alpha1.DatabaseTLSVerifyFull {
-		query["ssl_verify_identity"] = strconv.FormatBool(true)
-	}
-	return query
 }
 
 // derived is a Secret with one key that pods read through the environment: the value

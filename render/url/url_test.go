@@ -42,9 +42,9 @@ func TestDatabase_Form(t *testing.T) {
 		"query sorted, slashes literal": {
 			Database{
 				User: "u", Password: "p", Host: "h", Port: 1, Schema: "s",
-				Query: map[string]string{"ssl_ca": "/etc/a/ca.crt", "ssl_verify_cert": "true"},
+				Query: map[string]string{"ssl_ca": "/etc/a/ca.crt", "ssl_check_hostname": "true"},
 			},
-			"mysql+pymysql://u:p@h:1/s?charset=utf8&ssl_ca=/etc/a/ca.crt&ssl_verify_cert=true",
+			"mysql+pymysql://u:p@h:1/s?charset=utf8&ssl_ca=/etc/a/ca.crt&ssl_check_hostname=true",
 		},
 	}
 	for name, tc := range cases {
