@@ -12,17 +12,16 @@ nova_manage() {
 # Brings schemas to the image's revision. One that is ahead, as an upgrade that was taken
 # back leaves it, has all this image needs; nova-manage refuses it, since it doesn't know
 # the revision, and that must not hold up a change of the configuration.
+work=$(mktemp -d)
 sync() {
-    rc=0
-    log=$(nova_manage "$@" 2>&1) || rc=$?
-    printf '%s\n' "$log"
-    case $rc:$log in
-    0:*) ;;
-    *"Can't locate revision identified by"*)
+    # Through a pipe, so that the log shows each line as it comes.
+    { nova_manage "$@" && echo 0 >"$work/rc" || echo $? >"$work/rc"; } 2>&1 | tee "$work/log"
+    rc=$(cat "$work/rc")
+    if [ "$rc" -ne 0 ] && grep -q "Can't locate revision identified by" "$work/log"; then
         printf '%s: the schema is ahead of this image and stays as it is\n' "$*"
-        ;;
-    *) return "$rc" ;;
-    esac
+    elif [ "$rc" -ne 0 ]; then
+        return "$rc"
+    fi
 }
 
 sync api_db sync
