@@ -202,22 +202,22 @@ func (b *base) sql(ctx context.Context, statements string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// restartBus starts the broker again with a certificate of a name.
-func (b *base) restartBus(ctx context.Context, pki *authority, name string) error {
+// restartAs starts the broker or the database again with a certificate of a name.
+func (b *base) restartAs(ctx context.Context, d *daemon, pki *authority, name, address string) error {
 	certificate, err := pki.issue(name)
 	if err != nil {
 		return err
 	}
-	b.rabbitmq.stop(syscall.SIGTERM, 30*time.Second)
-	for file, text := range map[string]string{"rabbitmq.crt": certificate.Cert, "rabbitmq.key": certificate.Key} {
+	d.stop(syscall.SIGTERM, 30*time.Second)
+	for file, text := range map[string]string{d.name + ".crt": certificate.Cert, d.name + ".key": certificate.Key} {
 		if err := os.WriteFile(filepath.Join(b.root, "etc/rig/tls", file), []byte(text), 0o600); err != nil {
 			return err
 		}
 	}
-	if err := b.rabbitmq.start(); err != nil {
+	if err := d.start(); err != nil {
 		return err
 	}
-	return b.rabbitmq.await(ctx, listening(at(portBus)))
+	return d.await(ctx, listening(address))
 }
 
 // write puts the configuration of every service into the tree.

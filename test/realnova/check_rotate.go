@@ -11,6 +11,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -305,20 +306,66 @@ func (r *rig) serves(ctx context.Context, name string) error {
 	return admin.compute(ctx, http.MethodDelete, "/servers/"+s.ID, nil, nil)
 }
 
-// wrongNames gives the broker a certificate of another name and says what the Nova says;
-// then puts the right one back and waits until all is well.
+// wrongNames gives the broker, then the database, a certificate of another name and says
+// what the Nova says; then puts the right one back and waits until all is well.
 func (r *rig) wrongNames(ctx context.Context) (string, error) {
-	if err := r.base.restartBus(ctx, r.pki, "elsewhere.example.com"); err != nil {
+	const other = "elsewhere.example.com"
+	if err := r.base.restartAs(ctx, r.base.rabbitmq, r.pki, other, at(portBusTLS)); err != nil {
 		return "", err
 	}
-	said, err := r.awaitNot(ctx, "ConductorReady", "SchedulerReady")
+	bus, err := r.awaitNot(ctx, "ConductorReady", "SchedulerReady")
 	if err != nil {
 		return "", fmt.Errorf("a broker of another name: %w", err)
 	}
-	if err := r.base.restartBus(ctx, r.pki, "rabbitmq."+namespace+".svc"); err != nil {
+	if err := r.base.restartAs(ctx, r.base.rabbitmq, r.pki, serverName("rabbitmq"), at(portBusTLS)); err != nil {
 		return "", err
 	}
-	return "a broker of another name: " + said, errors.Join(r.awaitReady(ctx), r.awaitComputes(ctx))
+	if err := errors.Join(r.awaitReady(ctx), r.awaitComputes(ctx)); err != nil {
+		return "", err
+	}
+	if err := r.base.restartAs(ctx, r.base.mariadb, r.pki, other, at(portMariaDB)); err != nil {
+		return "", err
+	}
+	// Nothing the operator looks at asks the database until db-sync runs.
+	job, err := r.resync(ctx, `{"spec": {"logging": {"perLoggerLevels": {"nova.tls": "INFO"}}}}`)
+	if err != nil {
+		return "", err
+	}
+	if err := r.awaitReason(ctx, "DatabaseReady", "DBSyncFailed"); err != nil {
+		return "", fmt.Errorf("a database of another name: %w", err)
+	}
+	database, err := r.awaitNot(ctx, "DatabaseReady")
+	if err != nil {
+		return "", err
+	}
+	if err := r.base.restartAs(ctx, r.base.mariadb, r.pki, serverName("mariadb"), at(portMariaDB)); err != nil {
+		return "", err
+	}
+	if err := r.client.Delete(ctx, job, client.PropagationPolicy("Background")); err != nil {
+		return "", err
+	}
+	return "a broker of another name: " + bus + "; a database of another name: " + database, errors.Join(r.awaitReady(ctx), r.awaitComputes(ctx))
+}
+
+// resync makes a change that runs db-sync again, and has it try once: its five tries take
+// minutes to fail in the same way.
+func (r *rig) resync(ctx context.Context, change string) (*batchv1.Job, error) {
+	job := &batchv1.Job{}
+	key := client.ObjectKey{Namespace: namespace, Name: "nova-db-sync"}
+	if err := r.client.Get(ctx, key, job); err != nil {
+		return nil, err
+	}
+	before := job.UID
+	if err := r.edit(ctx, change); err != nil {
+		return nil, err
+	}
+	if err := await(ctx, "db-sync to run again", func() (bool, error) {
+		err := r.client.Get(ctx, key, job)
+		return err == nil && job.UID != before && job.DeletionTimestamp == nil, client.IgnoreNotFound(err)
+	}); err != nil {
+		return nil, err
+	}
+	return job, r.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(`{"spec": {"backoffLimit": 0}}`)))
 }
 
 // awaitNot waits until one of the conditions isn't True and returns what it says.

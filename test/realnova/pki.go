@@ -42,12 +42,15 @@ func newAuthority() (*authority, error) {
 	}
 	a := &authority{key: key, cert: cert, CA: encode("CERTIFICATE", der), servers: map[string]pair{}}
 	for _, name := range []string{"mariadb", "rabbitmq"} {
-		if a.servers[name], err = a.issue(fmt.Sprintf("%s.%s.svc", name, namespace)); err != nil {
+		if a.servers[name], err = a.issue(serverName(name)); err != nil {
 			return nil, err
 		}
 	}
 	return a, nil
 }
+
+// serverName is what clients call a service.
+func serverName(service string) string { return service + "." + namespace + ".svc" }
 
 // issue signs a certificate that serves for the name, and as a client's.
 func (a *authority) issue(name string) (pair, error) {
