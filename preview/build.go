@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -188,12 +189,35 @@ func (b *builder) outcome() {
 			b.out.NotReady = append(b.out.NotReady, Condition{c.Type, c.Reason, c.Message})
 		}
 	}
+	if note := b.waiting(); note != "" {
+		b.out.Notes = append(b.out.Notes, note)
+	}
 	for _, e := range b.in.Forecast.Events() {
 		b.out.Events = append(b.out.Events, Event(e))
 	}
 	for _, err := range unjoin(last.Err) {
 		b.out.Errors = append(b.out.Errors, err.Error())
 	}
+}
+
+// waiting says what the resource waits for now. A forecast takes what is under way for
+// done, and a reader must know when it is not.
+func (b *builder) waiting() string {
+	if b.in.Before == nil {
+		return ""
+	}
+	for _, name := range v1alpha1.NovaConditions() {
+		now := meta.FindStatusCondition(b.in.Before.Status.Conditions, name)
+		if now == nil || now.Status == metav1.ConditionTrue {
+			continue
+		}
+		last := meta.FindStatusCondition(b.in.Forecast.Last.Conditions, name)
+		if v1alpha1.NeedsPerson(now.Reason) || last == nil || last.Status != metav1.ConditionTrue {
+			return ""
+		}
+		return fmt.Sprintf("%s is %s now (%s: %s); this assumes that the wait ends", name, now.Status, now.Reason, now.Message)
+	}
+	return ""
 }
 
 func unjoin(err error) []error {

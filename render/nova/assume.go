@@ -113,8 +113,9 @@ func keyOr(key, fallback string) string {
 	return key
 }
 
-// assumeOutcome makes everything a decision wants come up, and what it removes go.
-func (in *Input) assumeOutcome(result Result) {
+// assumeOutcome makes everything a decision wants come up but what can't be written, and
+// what it removes go.
+func (in *Input) assumeOutcome(result Result, refused ...render.Key) {
 	seen := &in.Observed
 	for name, job := range seen.Jobs {
 		if !job.terminal() && !job.Deleting {
@@ -126,7 +127,9 @@ func (in *Input) assumeOutcome(result Result) {
 		seen.forget(gone.Key)
 	}
 	for _, o := range result.Set.Desired {
-		seen.assume(o)
+		if !slices.Contains(refused, o.Key()) {
+			seen.assume(o)
+		}
 	}
 	if seen.Health == nil {
 		seen.Health = &Health{Code: 200}

@@ -1,6 +1,7 @@
 package nova
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -42,8 +43,9 @@ type PhaseChange struct {
 
 // Foresee decides again and again, each time in a world where what the last decision
 // wanted came about. Inputs of the observation are not touched: a gate that waits for
-// one stays closed.
-func Foresee(in Input) Forecast {
+// one stays closed. refused are objects that can't be written: as in the applier, what
+// stands in a later wave of the same pass waits for them.
+func Foresee(in Input, refused ...render.Key) Forecast {
 	in.Observed = in.Observed.clone()
 	in.Nova = in.Nova.DeepCopy()
 	if in.canon == nil {
@@ -51,12 +53,14 @@ func Foresee(in Input) Forecast {
 	}
 	f := Forecast{Replaced: map[render.Key]string{}}
 	for range maxSettle {
-		f.add(in.Nova.Status.UpgradePhase, Decide(in))
+		pass := Decide(in)
+		pass.Set = behind(pass.Set, refused)
+		f.add(in.Nova.Status.UpgradePhase, pass)
 		if n := len(f.Passes); n > 1 && settled(f.Passes[n-2], f.Last) {
 			break
 		}
 		in.assumeStatus(f.Last)
-		in.assumeOutcome(f.Last)
+		in.assumeOutcome(f.Last, refused...)
 	}
 	f.End = in
 	f.combine()
@@ -72,6 +76,37 @@ func (f *Forecast) add(phase v1alpha1.UpgradePhase, r Result) {
 	}
 	f.Last = r
 	f.Passes = append(f.Passes, r)
+}
+
+// behind holds what an applier does not get to because objects before it can't be
+// written: later waves, what is absent unless only the last wave suffers, and prune.
+func behind(set render.Set, refused []render.Key) render.Set {
+	first, last, gate := render.Stage(-1), render.Stage(-1), ""
+	for _, o := range set.Desired {
+		last = max(last, o.Stage)
+		if slices.Contains(refused, o.Key()) && (first < 0 || o.Stage < first) {
+			first, gate = o.Stage, fmt.Sprintf("%s/%s can't be written", o.Key().Kind, o.Key().Name)
+		}
+	}
+	if first < 0 {
+		return set
+	}
+	out := render.Set{Held: slices.Clone(set.Held)}
+	for _, o := range set.Desired {
+		if o.Stage <= first {
+			out.Desired = append(out.Desired, o)
+		} else {
+			out.Held = append(out.Held, render.Held{Key: o.Key(), Gate: gate})
+		}
+	}
+	for _, a := range set.Absent {
+		if first == last {
+			out.Absent = append(out.Absent, a)
+		} else {
+			out.Held = append(out.Held, render.Held{Key: a.Key, Gate: gate})
+		}
+	}
+	return out
 }
 
 // Events are the events of all passes, in order, each once.

@@ -27,29 +27,38 @@ func TestForesee_HoldsForAnyInput(t *testing.T) {
 		if !reflect.DeepEqual(Decide(f.End).Conditions, f.Last.Conditions) {
 			rt.Fatal("the end decides something else")
 		}
-		lists := map[render.Key]int{}
-		for _, o := range f.Set.Desired {
-			lists[o.Key()]++
-		}
-		for _, a := range f.Set.Absent {
-			lists[a.Key]++
-		}
-		for _, h := range f.Set.Held {
-			lists[h.Key]++
-		}
-		for key, n := range lists {
-			if n != 1 {
-				rt.Fatalf("%s is in %d lists", key, n)
-			}
-		}
-		for _, pass := range f.Passes {
-			for _, o := range pass.Set.Desired {
-				if lists[o.Key()] == 0 {
-					rt.Fatalf("%s is lost", o.Key())
-				}
-			}
+		eachInOneList(rt, f)
+		if n := len(f.Set.Desired); n > 0 {
+			refused := f.Set.Desired[rapid.IntRange(0, n-1).Draw(rt, "refused")].Key()
+			eachInOneList(rt, Foresee(in, refused))
 		}
 	})
+}
+
+// eachInOneList fails when a forecast loses an object or says two things about it.
+func eachInOneList(rt *rapid.T, f Forecast) {
+	lists := map[render.Key]int{}
+	for _, o := range f.Set.Desired {
+		lists[o.Key()]++
+	}
+	for _, a := range f.Set.Absent {
+		lists[a.Key]++
+	}
+	for _, h := range f.Set.Held {
+		lists[h.Key]++
+	}
+	for key, n := range lists {
+		if n != 1 {
+			rt.Fatalf("%s is in %d lists", key, n)
+		}
+	}
+	for _, pass := range f.Passes {
+		for _, o := range pass.Set.Desired {
+			if lists[o.Key()] == 0 {
+				rt.Fatalf("%s is lost", o.Key())
+			}
+		}
+	}
 }
 
 func TestForesee_FollowsAnUpgrade(t *testing.T) {
@@ -79,5 +88,28 @@ func TestForesee_AssumesNoInput(t *testing.T) {
 	f := Foresee(in)
 	if len(f.Passes) != 2 || len(f.Set.Desired) != 0 {
 		t.Errorf("%d passes write %d objects", len(f.Passes), len(f.Set.Desired))
+	}
+}
+
+// What can't be written holds the later waves, as in the applier; what stands in the same
+// wave, or before it, is written.
+func TestForesee_WaitsBehindWhatIsRefused(t *testing.T) {
+	count := func(name string) (desired, held int) {
+		in := readyWorld(t, nil)
+		in.Nova.Spec.Image.Tag = "2026.1-next"
+		in.Observed.Deployments = nil
+		f := Foresee(in, render.Key{GroupVersionKind: KindSecret, Namespace: in.Nova.Namespace, Name: name})
+		for _, o := range f.Set.Desired {
+			if o.Stage > render.StageConfig {
+				desired++
+			}
+		}
+		return desired, len(f.Set.Held)
+	}
+	if desired, held := count("nova-transport-url"); desired != 0 || held == 0 {
+		t.Errorf("%d objects are written behind a Secret that can't be, %d held", desired, held)
+	}
+	if desired, _ := count("not-one-of-them"); desired == 0 {
+		t.Error("nothing is written")
 	}
 }

@@ -280,6 +280,9 @@ func (w *world) compare(printed preview.Resource, before, after map[string]objec
 	want := maps.Clone(before)
 	self := "Nova/" + printed.Name
 	want[self] = changed(want[self], printed.Changes, w.veil)
+	if printed.Action == preview.ActionCreate {
+		want[self] = after[self]
+	}
 	for i := range printed.Objects {
 		o := &printed.Objects[i]
 		key := o.Kind + "/" + o.Name
@@ -527,9 +530,9 @@ func patched(t *testing.T, manifest *unstructured.Unstructured, patch map[string
 // nothing to say.
 func (w *world) settle(manifest *unstructured.Unstructured) {
 	w.t.Helper()
-	last := ""
+	last, done := "", false
 	defer func() {
-		if w.t.Failed() {
+		if !done {
 			w.t.Logf("last seen: %s", last)
 		}
 	}()
@@ -544,7 +547,8 @@ func (w *world) settle(manifest *unstructured.Unstructured) {
 		r := w.preview(manifest)
 		d := preview.New(preview.ModeLive, "", "", []preview.Resource{r})
 		last = fmt.Sprintf("%+v", r)
-		return !d.Differs() && len(r.NotReady) == 0, nil
+		done = !d.Differs() && len(r.NotReady) == 0
+		return done, nil
 	})
 }
 

@@ -46,7 +46,8 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings rendernov
 	if live != nil {
 		after.Status = live.Status
 		if live.DeletionTimestamp != nil {
-			notes = append(notes, "the resource is being deleted: nothing of this happens")
+			notes = append(notes, "the resource is being deleted: its children follow it, whatever its spec says")
+			return preview.Of(preview.Input{Before: live, After: after, Notes: notes, Veil: c.veil}), nil
 		}
 	}
 	seen, err := c.Observe(ctx, after, settings)
@@ -54,10 +55,17 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings rendernov
 		return preview.Resource{}, err
 	}
 	seen = seen.With(change.Secrets)
-	forecast := rendernova.Foresee(rendernova.Input{Nova: after, Observed: seen, Settings: settings})
+	in := rendernova.Input{Nova: after, Observed: seen, Settings: settings}
+	forecast := rendernova.Foresee(in)
 	items, more, err := c.items(ctx, after, &forecast)
 	if err != nil {
 		return preview.Resource{}, err
+	}
+	if keys := refusedKeys(items); len(keys) > 0 { // then less follows
+		forecast = rendernova.Foresee(in, keys...)
+		if items, more, err = c.items(ctx, after, &forecast); err != nil {
+			return preview.Resource{}, err
+		}
 	}
 	follows, err := c.configMap(ctx, namespace, seen.Deployments[name].ConfigMap)
 	if err != nil {
@@ -66,6 +74,16 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings rendernov
 	return preview.Of(preview.Input{
 		Before: live, After: after, Forecast: &forecast, Items: items, Follows: follows, Notes: append(notes, more...), Veil: c.veil,
 	}), nil
+}
+
+// refusedKeys are the objects that can't be written.
+func refusedKeys(items []preview.Item) (keys []render.Key) {
+	for _, item := range items {
+		if item.Action == apply.ActionRefused || item.Action == apply.ActionFailed {
+			keys = append(keys, item.Key)
+		}
+	}
+	return keys
 }
 
 // refused is the preview of a manifest that the API server does not take.
