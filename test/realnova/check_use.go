@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -284,7 +285,8 @@ func checkDrain(ctx context.Context, r *rig) (string, error) {
 		return "", err
 	}
 	components := []string{"api", "metadata", "novncproxy", "scheduler", "conductor"}
-	var ends []func() error
+	var ends sync.WaitGroup
+	unended := make([]error, len(components))
 	took := make([]time.Duration, len(components))
 	for i, component := range components {
 		var pods []corev1.Pod
@@ -295,13 +297,12 @@ func checkDrain(ctx context.Context, r *rig) (string, error) {
 		if err = r.client.Delete(ctx, &pods[0]); err != nil {
 			break
 		}
-		ends = append(ends, func() error {
-			err := await(ctx, pods[0].Name+" to end", func() (bool, error) {
+		ends.Go(func() {
+			unended[i] = await(ctx, pods[0].Name+" to end", func() (bool, error) {
 				err := r.client.Get(ctx, client.ObjectKeyFromObject(&pods[0]), &corev1.Pod{})
 				return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 			})
 			took[i] = time.Since(start)
-			return err
 		})
 		if err = await(ctx, pods[0].Name+" to be replaced", func() (bool, error) {
 			now, err := r.pods(ctx, component)
@@ -313,7 +314,8 @@ func checkDrain(ctx context.Context, r *rig) (string, error) {
 			break
 		}
 	}
-	err = errors.Join(err, atOnce(ends...))
+	ends.Wait()
+	err = errors.Join(err, errors.Join(unended...))
 	note, failures := use.stop()
 	var seconds []string
 	for i, component := range components {
