@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -125,8 +126,8 @@ func checkArchive(ctx context.Context, r *rig) (string, error) {
 	}
 	deleted := "select count(*) from " + r.credentials.Database.Schema + ".instances where deleted != 0;"
 	if err := await(ctx, "three deleted rows", func() (bool, error) {
-		count, err := r.base.sql(ctx, deleted)
-		return count >= "3", err
+		count, err := r.count(ctx, deleted)
+		return count >= 3, err
 	}); err != nil {
 		return "", err
 	}
@@ -137,13 +138,16 @@ func checkArchive(ctx context.Context, r *rig) (string, error) {
 	if job.Status.Succeeded != 1 {
 		return "", errors.New("the run failed")
 	}
-	count, err := r.base.sql(ctx, deleted+"select count(*) from "+r.credentials.Database.Schema+".shadow_instances;")
+	left, err := r.count(ctx, deleted)
 	if err != nil {
 		return "", err
 	}
-	left, moved, _ := strings.Cut(count, "\n")
-	if left != "0" || moved < "3" {
-		return "", fmt.Errorf("%s rows are left, %s were moved", left, moved)
+	moved, err := r.count(ctx, "select count(*) from "+r.credentials.Database.Schema+".shadow_instances;")
+	if err != nil {
+		return "", err
+	}
+	if left != 0 || moved < 3 {
+		return "", fmt.Errorf("%d rows are left, %d were moved", left, moved)
 	}
 	if err := r.awaitReason(ctx, v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveScheduled); err != nil {
 		return "", err
@@ -185,8 +189,17 @@ func checkArchive(ctx context.Context, r *rig) (string, error) {
 	if _, err := r.archiveRun(ctx, "archive-again"); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s rows moved; failed runs ended with %s", moved, strings.Join(seen, ", ")),
+	return fmt.Sprintf("%d rows moved; failed runs ended with %s", moved, strings.Join(seen, ", ")),
 		r.awaitReason(ctx, v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveScheduled)
+}
+
+// count is the number a query gives.
+func (r *rig) count(ctx context.Context, query string) (int, error) {
+	text, err := r.base.sql(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(text)
 }
 
 // exitCode is that of the newest pod of a Job.
