@@ -27,7 +27,7 @@ const (
 )
 
 // shortLivedGC is how much a heap may grow before it is collected, in percent.
-const shortLivedGC = 400
+const shortLivedGC = 150
 
 // commands are the subcommands, in the order help lists them.
 var commands = []func() *cobra.Command{
