@@ -118,7 +118,7 @@ func (b *builder) held(item Item) {
 		return
 	}
 	b.out.Summary.count(ActionHeld)
-	b.out.Held = append(b.out.Held, Held{item.Key.String(), item.Reason})
+	b.out.Held = append(b.out.Held, Held{item.Key.Kind + "/" + item.Key.Name, item.Reason})
 }
 
 func (b *builder) object(item Item, action Action) Object {
@@ -212,8 +212,9 @@ func (b *builder) waiting() string {
 			continue
 		}
 		last := meta.FindStatusCondition(b.in.Forecast.Last.Conditions, name)
-		if v1alpha1.NeedsPerson(now.Reason) || last == nil || last.Status != metav1.ConditionTrue {
-			return ""
+		first := meta.FindStatusCondition(b.in.Forecast.First.Conditions, name)
+		if first == nil || first.Reason != now.Reason || last == nil || last.Status != metav1.ConditionTrue {
+			return "" // the change ends it, or nothing does
 		}
 		return fmt.Sprintf("%s is %s now (%s: %s); this assumes that the wait ends", name, now.Status, now.Reason, now.Message)
 	}

@@ -202,7 +202,8 @@ const (
 // Step is one thing that runs.
 type Step struct {
 	Kind StepKind `json:"kind"`
-	// Object is the Job or Deployment, Phase the phase that is entered, "Done" at the end.
+	// Object is the Job or Deployment, Phase the phase that is entered, "Done" or
+	// "Aborted" at the end.
 	Object string `json:"object,omitempty"`
 	Phase  string `json:"phase,omitempty"`
 	// Why lists what makes it run, in the words of the change.

@@ -108,11 +108,7 @@ func (r *Resource) overview() string {
 		}
 	}
 	fence(&b, "diff", r.Configuration.lines())
-	lines = nil
-	for _, h := range r.Held {
-		lines = append(lines, "held: "+h.Object+": "+h.Gate)
-	}
-	fence(&b, "text", lines)
+	fence(&b, "text", r.heldLines())
 	return b.String()
 }
 

@@ -14,8 +14,11 @@ import (
 	"github.com/c5c3/nova-operator/render/nova"
 )
 
-// phaseDone is the end of an upgrade in a sequence.
-const phaseDone = "Done"
+// The ends of an upgrade in a sequence.
+const (
+	phaseDone    = "Done"
+	phaseAborted = "Aborted"
+)
 
 // sequence follows the passes of the forecast and lists what runs: Jobs, and what
 // happens to pods. What a pass wants is compared with what the one before it left.
@@ -65,7 +68,11 @@ func (b *builder) sequence() {
 
 // phase adds the first of the phases and returns the rest.
 func (b *builder) phase(phases []nova.PhaseChange) []nova.PhaseChange {
-	b.out.Sequence = append(b.out.Sequence, Step{Kind: StepPhase, Phase: cmp.Or(string(phases[0].To), phaseDone)})
+	end := phaseDone
+	if phases[0].Aborted {
+		end = phaseAborted
+	}
+	b.out.Sequence = append(b.out.Sequence, Step{Kind: StepPhase, Phase: cmp.Or(string(phases[0].To), end)})
 	return phases[1:]
 }
 

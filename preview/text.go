@@ -90,8 +90,8 @@ func (t *text) resource(r *Resource) {
 	for i := range r.Objects {
 		t.object(&r.Objects[i])
 	}
-	for _, h := range r.Held {
-		t.line(faint, "  = %s: held: %s", h.Object, h.Gate)
+	for _, line := range r.heldLines() {
+		t.line(faint, "  = %s", line)
 	}
 	if len(r.NotReady) > 0 {
 		t.line(bold, "  Not ready when nothing moves any more:")

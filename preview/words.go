@@ -122,8 +122,11 @@ func (s Step) sentence() string {
 	text := ""
 	switch s.Kind {
 	case StepPhase:
-		if s.Phase == phaseDone {
+		switch s.Phase {
+		case phaseDone:
 			return "the upgrade is complete"
+		case phaseAborted:
+			return "the upgrade is taken back"
 		}
 		return "upgrade phase " + s.Phase
 	case StepJob:
@@ -170,6 +173,22 @@ func (c Change) suffix() string {
 }
 
 func (l ConfigLine) name() string { return fmt.Sprintf("%s [%s] %s", l.File, l.Section, l.Option) }
+
+// heldLines says what each gate leaves as it is, in the order of the gates.
+func (r *Resource) heldLines() []string {
+	var gates []string
+	objects := map[string][]string{}
+	for _, h := range r.Held {
+		if objects[h.Gate] == nil {
+			gates = append(gates, h.Gate)
+		}
+		objects[h.Gate] = append(objects[h.Gate], h.Object)
+	}
+	for i, gate := range gates {
+		gates[i] = fmt.Sprintf("held by %s: %s", gate, strings.Join(objects[gate], ", "))
+	}
+	return gates
+}
 
 func (r *Resource) title() string { return r.Kind + " " + r.Namespace + "/" + r.Name }
 

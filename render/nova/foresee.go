@@ -39,6 +39,8 @@ type PhaseChange struct {
 	// Pass is the index of the pass that turned it.
 	Pass     int
 	From, To v1alpha1.UpgradePhase
+	// Aborted: the upgrade ends without its release.
+	Aborted bool
 }
 
 // Foresee decides again and again, each time in a world where what the last decision
@@ -55,7 +57,7 @@ func Foresee(in Input, refused ...render.Key) Forecast {
 	for range maxSettle {
 		pass := Decide(in)
 		pass.Set = behind(pass.Set, refused)
-		f.add(in.Nova.Status.UpgradePhase, pass)
+		f.add(&in.Nova.Status, pass)
 		if n := len(f.Passes); n > 1 && settled(f.Passes[n-2], f.Last) {
 			break
 		}
@@ -67,12 +69,14 @@ func Foresee(in Input, refused ...render.Key) Forecast {
 	return f
 }
 
-func (f *Forecast) add(phase v1alpha1.UpgradePhase, r Result) {
+func (f *Forecast) add(before *v1alpha1.NovaStatus, r Result) {
 	if len(f.Passes) == 0 {
 		f.First = r
 	}
-	if r.Status.UpgradePhase != phase {
-		f.Phases = append(f.Phases, PhaseChange{Pass: len(f.Passes), From: phase, To: r.Status.UpgradePhase})
+	if from, to := before.UpgradePhase, r.Status.UpgradePhase; from != to {
+		f.Phases = append(f.Phases, PhaseChange{
+			Pass: len(f.Passes), From: from, To: to, Aborted: to == idle && r.Status.InstalledRelease == before.InstalledRelease,
+		})
 	}
 	f.Last = r
 	f.Passes = append(f.Passes, r)

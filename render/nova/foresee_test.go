@@ -91,6 +91,16 @@ func TestForesee_AssumesNoInput(t *testing.T) {
 	}
 }
 
+// A release that is taken back ends its upgrade, and does not complete it.
+func TestForesee_TakesAnUpgradeBack(t *testing.T) {
+	in := readyWorld(t, func(n *v1alpha1.Nova) { n.Spec.OpenStackRelease, n.Spec.Image.Tag = "2025.2", "2025.2" })
+	in.Nova.Status.UpgradePhase, in.Nova.Status.TargetRelease = v1alpha1.UpgradePhaseMigrating, "2026.1"
+	want := []PhaseChange{{Pass: 0, From: v1alpha1.UpgradePhaseMigrating, Aborted: true}}
+	if f := Foresee(in); !slices.Equal(want, f.Phases) {
+		t.Errorf("phases %+v", f.Phases)
+	}
+}
+
 // What can't be written holds the later waves, as in the applier; what stands in the same
 // wave, or before it, is written.
 func TestForesee_WaitsBehindWhatIsRefused(t *testing.T) {

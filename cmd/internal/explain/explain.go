@@ -8,6 +8,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -156,8 +157,10 @@ func merged(stored, decided []metav1.Condition) []metav1.Condition {
 	return out
 }
 
-// blocker is the first condition, in the order of a pass, that is not True.
+// blocker is the first condition, in the order of a pass, that is not True. The roll of an
+// upgrade is held by the role that rolls, when one says so.
 func blocker(conditions []metav1.Condition) *Blocker {
+	var first *Blocker
 	for _, name := range v1alpha1.NovaConditions() {
 		c := meta.FindStatusCondition(conditions, name)
 		if c == nil || c.Status == metav1.ConditionTrue {
@@ -165,15 +168,24 @@ func blocker(conditions []metav1.Condition) *Blocker {
 		}
 		b := &Blocker{
 			Condition: name, Reason: c.Reason, Message: c.Message, NeedsPerson: v1alpha1.NeedsPerson(c.Reason),
-			Next: cmp.Or(docs.Remedy(name, c.Reason), "the message says what is wrong"),
+			Next: cmp.Or(link.ReplaceAllString(docs.Remedy(name, c.Reason), "docs/$1"), "the message says what is wrong"),
 		}
 		if !c.LastTransitionTime.IsZero() {
 			b.Since = c.LastTransitionTime.UTC().Format("2006-01-02T15:04:05Z")
 		}
-		return b
+		if c.Reason != v1alpha1.ReasonUpgradeRollingUpdate {
+			return b
+		}
+		first = b
 	}
-	return nil
+	return first
 }
+
+// link is a link of a page to another.
+var link = regexp.MustCompile(`\[[^\]]*\]\(([^)]*)\)`)
+
+// title names an object as kubectl does: the namespace is that of the Nova.
+func title(key render.Key) string { return key.Kind + "/" + key.Name }
 
 type stepChild struct {
 	step string
@@ -186,7 +198,7 @@ func children(in Input) []stepChild {
 	}
 	var out []stepChild
 	for _, res := range in.Report.Results {
-		c := Child{Object: res.Key.String(), State: states[res.Action], Detail: res.Reason}
+		c := Child{Object: title(res.Key), State: states[res.Action], Detail: res.Reason}
 		switch {
 		case res.Err != nil:
 			c.Detail = res.Err.Error()
@@ -240,7 +252,7 @@ func changing(changes []apply.Change) (State, string) {
 func fromSet(in Input) []stepChild {
 	var out []stepChild
 	add := func(key render.Key, state State, detail string) {
-		out = append(out, stepChild{nova.StepOf(in.Nova, key), Child{key.String(), state, detail}})
+		out = append(out, stepChild{nova.StepOf(in.Nova, key), Child{title(key), state, detail}})
 	}
 	for _, o := range in.Result.Set.Desired {
 		add(o.Key(), Wanted, "")

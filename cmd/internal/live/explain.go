@@ -3,8 +3,10 @@ package live
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/cmd/internal/explain"
 	"github.com/c5c3/nova-operator/controllers/nova"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
@@ -35,5 +37,11 @@ func (c *Cluster) Explain(ctx context.Context, namespace, name string, settings 
 		return explain.Tree{}, fmt.Errorf("plan Nova %s/%s: %w", namespace, name, err)
 	}
 	report, _ := c.applier.Preview(ctx, plan) // object by object, in the results
+	for _, res := range report.Results {
+		if res.Err != nil {
+			result.ApplyFailed(n, res.Key, res.Err)
+		}
+	}
+	report.Results = slices.DeleteFunc(report.Results, func(res apply.Result) bool { return c.idle(ctx, res) })
 	return explain.Of(explain.Input{Nova: n, Result: result, Report: &report, Notes: notes}), nil
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -67,6 +70,11 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings rendernov
 			return preview.Resource{}, err
 		}
 	}
+	for _, item := range items {
+		if item.Err != nil {
+			forecast.Last.ApplyFailed(after, item.Key, item.Err)
+		}
+	}
 	follows, err := c.configMap(ctx, namespace, seen.Deployments[name].ConfigMap)
 	if err != nil {
 		return preview.Resource{}, err
@@ -110,7 +118,19 @@ func (c *Cluster) items(ctx context.Context, n *v1alpha1.Nova, f *rendernova.For
 	}
 	report, _ := c.applier.Preview(ctx, plan) // object by object, in the results
 	notes := c.guess(plan, &report, set)
-	return preview.Live(plan, report, f, c.veil), notes, nil
+	items := slices.DeleteFunc(preview.Live(plan, report, f, c.veil), func(item preview.Item) bool { return c.idle(ctx, item.Result) })
+	return items, notes, nil
+}
+
+// idle tells a held object that is not there: nothing is left as it is.
+func (c *Cluster) idle(ctx context.Context, res apply.Result) bool {
+	if res.Action != apply.ActionHeld {
+		return false
+	}
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(res.Key.GroupVersionKind)
+	err := c.client.Get(ctx, client.ObjectKey{Namespace: res.Key.Namespace, Name: res.Key.Name}, u)
+	return apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }
 
 // guess stands in for answers that can't be had without a write: where the namespace does
