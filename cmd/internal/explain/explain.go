@@ -258,7 +258,9 @@ func fromSet(in Input) []stepChild {
 		add(o.Key(), Wanted, "")
 	}
 	for _, a := range in.Result.Set.Absent {
-		add(a.Key, Pruned, a.Reason)
+		if a.UID != "" { // else an observation does not tell whether it is there
+			add(a.Key, Pruned, a.Reason)
+		}
 	}
 	for _, h := range in.Result.Set.Held {
 		state := HeldBack
