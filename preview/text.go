@@ -66,7 +66,7 @@ func (t *text) resource(r *Resource) {
 	mark := marks[r.Action]
 	t.line(bold, "%s %s: %s", mark.sign, r.title(), r.Action)
 	for _, c := range r.Changes {
-		t.line(mark.ink, "    %s: %s → %s", c.Path, show(c.From), show(c.To))
+		t.line(mark.ink, "    %s: %s → %s", c.Path, brief(show(c.From)), brief(show(c.To)))
 	}
 	t.line(plain, "  %s", r.Summary.Headline())
 	for _, message := range r.Errors {
@@ -84,7 +84,7 @@ func (t *text) resource(r *Resource) {
 	if c := r.Configuration; c != nil {
 		t.line(bold, "  Configuration %s follows %s:", c.Name, c.Follows)
 		for _, l := range c.Lines {
-			t.line(plain, "      %s: %s → %s", l.name(), values(l.From), values(l.To))
+			t.line(plain, "      %s: %s → %s", l.name(), brief(values(l.From)), brief(values(l.To)))
 		}
 	}
 	for i := range r.Objects {
@@ -105,6 +105,6 @@ func (t *text) object(o *Object) {
 	mark := marks[o.Action]
 	t.line(mark.ink, "  %s %s: %s", mark.sign, o.title(), o.about())
 	for _, c := range telling(o.Changes) {
-		t.line(plain, "      %s: %s → %s%s", c.Path, show(c.From), show(c.To), c.suffix())
+		t.line(plain, "      %s: %s → %s%s", c.Path, brief(show(c.From)), brief(show(c.To)), c.suffix())
 	}
 }

@@ -34,6 +34,17 @@ func show(v any) string {
 	}
 }
 
+// longest is how much of a value the text form shows, in bytes.
+const longest = 2000
+
+// brief cuts a value that nobody reads on a terminal; the other forms have it whole.
+func brief(text string) string {
+	if len(text) <= longest {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:longest], ""), len(text))
+}
+
 // oneLine prints a message on one line.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
