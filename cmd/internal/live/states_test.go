@@ -178,7 +178,7 @@ func TestStates_WhatIsStillToCome(t *testing.T) {
 // An edit in the middle of something.
 func TestStates_AnEditInBetween(t *testing.T) {
 	in := func(phase v1alpha1.UpgradePhase, job string) func(*stage, *ask) bool {
-		return func(s *stage, a *ask) bool {
+		return func(s *stage, _ *ask) bool {
 			return s.phase() == phase && (job == "" || s.there(rendernova.KindJob, job))
 		}
 	}
@@ -209,7 +209,7 @@ func TestStates_AnEditInBetween(t *testing.T) {
 			s.close()
 			manifest = patched(t, manifest, tc.first)
 			s.apply(manifest)
-			held := s.until(name, func(a *ask) bool { return tc.at(s, a) })
+			held := s.until(func(a *ask) bool { return tc.at(s, a) })
 			manifest = patched(t, manifest, tc.second)
 			edited := s.look("the edit", manifest)
 			aborted := slices.ContainsFunc(edited.printed.Sequence, func(step preview.Step) bool { return step.Phase == "Aborted" })
@@ -418,7 +418,7 @@ func (s *stage) gets(tc blocked, manifest *unstructured.Unstructured) (*unstruct
 	if tc.at != nil {
 		s.close()
 		s.apply(manifest)
-		return manifest, s.until("the state", func(a *ask) bool { return tc.at(s, a) })
+		return manifest, s.until(func(a *ask) bool { return tc.at(s, a) })
 	}
 	s.apply(manifest)
 	cluster.Eventually(s.t, "the Job to fail", func(ctx context.Context) (bool, error) {

@@ -146,7 +146,7 @@ func (s *stage) next(quiet func() bool) *ask {
 }
 
 // until steps through the writes up to one for which the condition holds, and returns it.
-func (s *stage) until(what string, holds func(*ask) bool) *ask {
+func (s *stage) until(holds func(*ask) bool) *ask {
 	s.t.Helper()
 	for {
 		a := s.next(nil)
