@@ -9,6 +9,11 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // outageLength is how long something stays away: longer than probes and polls take to
@@ -79,7 +84,7 @@ func (r *rig) endure(ctx context.Context, o outage) (string, error) {
 	if err := o.up(ctx, r); err != nil {
 		return "", err
 	}
-	if err := errors.Join(r.awaitReady(ctx), r.awaitComputes(ctx)); err != nil {
+	if err := errors.Join(r.awaitReady(ctx), r.awaitComputes(ctx), r.awaitScheduling(ctx)); err != nil {
 		return "", err
 	}
 	if err := await(ctx, "a server to boot", func() (bool, error) {
@@ -103,6 +108,32 @@ func (r *rig) endure(ctx context.Context, o outage) (string, error) {
 		conditions = []string{"no condition turned"}
 	}
 	return fmt.Sprintf("%s: %s; all well %.0f s after its return, %d containers restarted", o.name, strings.Join(conditions, ", "), took.Seconds(), again-restarts), nil
+}
+
+// awaitScheduling starts a pod. After an outage of the API server the controllers watch
+// again with growing pauses; until the scheduler does, a pod that goes and comes back
+// under its name makes it give up.
+func (r *rig) awaitScheduling(ctx context.Context) error {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "probe"}, Spec: corev1.PodSpec{
+		AutomountServiceAccountToken: new(false),
+		Containers:                   []corev1.Container{{Name: "probe", Image: pauseImage, ImagePullPolicy: corev1.PullNever}},
+	}}
+	if err := r.client.Create(ctx, pod); err != nil {
+		return err
+	}
+	if err := await(ctx, "a pod to run", func() (bool, error) {
+		err := r.client.Get(ctx, client.ObjectKeyFromObject(pod), pod)
+		return pod.Status.Phase == corev1.PodRunning, err
+	}); err != nil {
+		return err
+	}
+	if err := r.client.Delete(ctx, pod, client.GracePeriodSeconds(0)); err != nil {
+		return err
+	}
+	return await(ctx, "the pod to go", func() (bool, error) {
+		err := r.client.Get(ctx, client.ObjectKeyFromObject(pod), pod)
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
 }
 
 // restarts counts those of the Nova's own containers.
