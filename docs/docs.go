@@ -4,6 +4,7 @@ package docs
 
 import (
 	_ "embed"
+	"regexp"
 	"strings"
 )
 
@@ -13,8 +14,11 @@ var conditions string
 // remedies is condition → reason → what to do.
 var remedies = parseRemedies(conditions)
 
-// Remedy is what conditions.md says to do about a reason of a condition; "" when it says
-// nothing.
+// link is a link of a page to another.
+var link = regexp.MustCompile(`\[[^\]]*\]\(([^)]*)\)`)
+
+// Remedy is what conditions.md says to do about a reason of a condition, with links as the
+// paths of pages; "" when it says nothing.
 func Remedy(condition, reason string) string { return remedies[condition][reason] }
 
 // parseRemedies reads the tables with the head "Reason | What to do" under the headings
@@ -40,7 +44,7 @@ func parseRemedies(page string) map[string]map[string]string {
 					if out[name] == nil {
 						out[name] = map[string]string{}
 					}
-					out[name][reason] = text
+					out[name][reason] = link.ReplaceAllString(text, "docs/$1")
 				}
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/nova"
 )
 
@@ -195,7 +196,7 @@ func (b *builder) outcome() {
 	for _, e := range b.in.Forecast.Events() {
 		b.out.Events = append(b.out.Events, Event(e))
 	}
-	for _, err := range unjoin(last.Err) {
+	for _, err := range render.Unjoin(last.Err) {
 		b.out.Errors = append(b.out.Errors, err.Error())
 	}
 }
@@ -219,18 +220,4 @@ func (b *builder) waiting() string {
 		return fmt.Sprintf("%s is %s now (%s: %s); this assumes that the wait ends", name, now.Status, now.Reason, now.Message)
 	}
 	return ""
-}
-
-func unjoin(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var out []error
-		for _, one := range joined.Unwrap() {
-			out = append(out, unjoin(one)...)
-		}
-		return out
-	}
-	return []error{err}
 }

@@ -5,6 +5,8 @@ import (
 	"html"
 	"io"
 	"strings"
+
+	"github.com/c5c3/nova-operator/render/stream"
 )
 
 // Marker is the first line of the Markdown form. A pipeline finds its own comment by it.
@@ -91,13 +93,13 @@ func (r *Resource) overview() string {
 	fmt.Fprintf(&b, "\n### %s: %s\n%s\n", r.title(), r.Action, r.Summary.Headline())
 	var lines []string
 	for _, message := range r.Errors {
-		lines = append(lines, "error: "+oneLine(message))
+		lines = append(lines, "error: "+stream.OneLine(message))
 	}
 	for _, c := range r.NotReady {
-		lines = append(lines, fmt.Sprintf("not ready: %s: %s: %s", c.Type, c.Reason, oneLine(c.Message)))
+		lines = append(lines, fmt.Sprintf("not ready: %s: %s: %s", c.Type, c.Reason, stream.OneLine(c.Message)))
 	}
 	for _, note := range r.Notes {
-		lines = append(lines, "note: "+oneLine(note))
+		lines = append(lines, "note: "+stream.OneLine(note))
 	}
 	fence(&b, "text", lines)
 	fence(&b, "diff", changeLines(r.Changes))

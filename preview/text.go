@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/c5c3/nova-operator/render/stream"
 )
 
 // TextOptions are the choices of the text form.
@@ -70,10 +72,10 @@ func (t *text) resource(r *Resource) {
 	}
 	t.line(plain, "  %s", r.Summary.Headline())
 	for _, message := range r.Errors {
-		t.line(red, "  error: %s", oneLine(message))
+		t.line(red, "  error: %s", stream.OneLine(message))
 	}
 	for _, note := range r.Notes {
-		t.line(faint, "  note: %s", oneLine(note))
+		t.line(faint, "  note: %s", stream.OneLine(note))
 	}
 	if len(r.Sequence) > 0 {
 		t.line(bold, "  In order:")
@@ -96,7 +98,7 @@ func (t *text) resource(r *Resource) {
 	if len(r.NotReady) > 0 {
 		t.line(bold, "  Not ready when nothing moves any more:")
 		for _, c := range r.NotReady {
-			t.line(red, "    %s: %s: %s", c.Type, c.Reason, oneLine(c.Message))
+			t.line(red, "    %s: %s: %s", c.Type, c.Reason, stream.OneLine(c.Message))
 		}
 	}
 }

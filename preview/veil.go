@@ -1,16 +1,15 @@
 package preview
 
 import (
-	"fmt"
 	"maps"
 	"regexp"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/c5c3/nova-operator/api/catalog"
+	"github.com/c5c3/nova-operator/render/ini"
 	"github.com/c5c3/nova-operator/render/nova"
 )
 
@@ -48,7 +47,7 @@ func credentialOption(path string) bool {
 // hidden tells an option whose value is a credential. The one that the operator writes in
 // place of a database URL is none: the URL reaches the process by its environment.
 func hidden(section, option, value string) bool {
-	return catalog.Credential(section, option) && value != nova.PlaceholderDB
+	return value != "" && value != nova.PlaceholderDB && catalog.Credential(section, option)
 }
 
 // hideOptions hides credentials in configuration files. Admission refuses them in the
@@ -56,19 +55,21 @@ func hidden(section, option, value string) bool {
 func (b *builder) hideOptions(v any) {
 	data, _ := v.(map[string]any)
 	for name, text := range data {
-		file, _ := text.(string)
-		section, out := "", ""
-		for line := range strings.Lines(file) {
-			option, value, assigns := strings.Cut(strings.TrimSuffix(line, "\n"), " = ")
-			switch head, isHead := strings.CutPrefix(strings.TrimSpace(line), "["); {
-			case isHead:
-				section = strings.TrimSuffix(head, "]")
-			case assigns && hidden(section, option, value):
-				line = fmt.Sprintf("%s = %s\n", option, b.in.Veil.Digest(value))
+		raw, _ := text.(string)
+		file, found := ini.Parse(raw), false
+		for section, options := range file {
+			for option, values := range options {
+				for i, value := range values {
+					if hidden(section, option, value) {
+						values[i], _ = b.in.Veil.Digest(value).(string)
+						found = true
+					}
+				}
 			}
-			out += line
 		}
-		data[name] = out
+		if found {
+			data[name] = file.String()
+		}
 	}
 }
 

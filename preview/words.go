@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render/stream"
 )
 
 // absent stands for a field that is not there.
@@ -43,16 +44,6 @@ func brief(text string) string {
 		return text
 	}
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:longest], ""), len(text))
-}
-
-// oneLine prints a message on one line.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.Join(strings.Fields(s), " "))
 }
 
 // values prints the values of an option.
@@ -152,7 +143,7 @@ func (s Step) sentence() string {
 		text = fmt.Sprintf("%s stops %s", s.Object, plural(s.Pods, "pod", "pods"))
 	}
 	if len(s.Why) > 0 {
-		text += ": " + oneLine(strings.Join(s.Why, ", "))
+		text += ": " + stream.OneLine(strings.Join(s.Why, ", "))
 	}
 	return text
 }
@@ -165,9 +156,9 @@ func (o *Object) about() string {
 	text := string(o.Action)
 	switch {
 	case o.Error != "":
-		text += ": " + oneLine(o.Error)
+		text += ": " + stream.OneLine(o.Error)
 	case o.Reason != "":
-		text += ": " + oneLine(o.Reason)
+		text += ": " + stream.OneLine(o.Reason)
 	case len(o.Changes) > 0 && len(telling(o.Changes)) == 0:
 		text += ", follows the configuration"
 	case len(o.Keys) > 0:

@@ -265,14 +265,7 @@ func (c *canon) duplicates(path []string, items []any) {
 			}
 			key = t
 		case map[string]any:
-			keys := listKeys[field]
-			if field == "ports" {
-				keys = []string{"containerPort", "protocol"}
-				if c.kind == (schema.GroupKind{Kind: "Service"}) {
-					keys = []string{"port", "protocol"}
-				}
-			}
-			k, ok := identity(t, keys)
+			k, ok := identity(t, keysOf(field, c.kind != schema.GroupKind{Kind: "Service"}))
 			if !ok {
 				continue
 			}
@@ -285,18 +278,24 @@ func (c *canon) duplicates(path []string, items []any) {
 	}
 }
 
+// keysOf are the fields that identify an item of a list. Ports are those of containers or
+// of Services.
+func keysOf(field string, container bool) []string {
+	switch {
+	case field != "ports":
+		return listKeys[field]
+	case container:
+		return []string{"containerPort", "protocol"}
+	}
+	return []string{"port", "protocol"}
+}
+
 // ItemKey returns the fields that identify an item of a list the API server merges by
 // key, name → value. ok is false for a list without keys, or an item that lacks one.
 func ItemKey(field string, item map[string]any) (key map[string]any, ok bool) {
-	names := listKeys[field]
-	if field == "ports" {
-		names = []string{"port", "protocol"}
-		if _, container := item["containerPort"]; container {
-			names = []string{"containerPort", "protocol"}
-		}
-	}
+	_, container := item["containerPort"]
 	key = map[string]any{}
-	for _, name := range names {
+	for _, name := range keysOf(field, container) {
 		value, found := item[name]
 		if !found {
 			return nil, false

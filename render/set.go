@@ -64,3 +64,20 @@ func (e *ReasonError) Error() string { return e.Err.Error() }
 
 // Unwrap gives errors.Is and errors.As the cause.
 func (e *ReasonError) Unwrap() error { return e.Err }
+
+// Unjoin lists the single errors of a joined one; none for nil. It does not look inside an
+// error that wraps a joined one, whose own words count.
+func Unjoin(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return []error{err}
+	}
+	var out []error
+	for _, one := range joined.Unwrap() {
+		out = append(out, Unjoin(one)...)
+	}
+	return out
+}

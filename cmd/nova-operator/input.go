@@ -146,20 +146,6 @@ func (in *input) secretsOf(n *v1alpha1.Nova) map[string]nova.SecretData {
 	return out
 }
 
-// unjoin lists the single errors of a joined one. It does not look inside an error that
-// wraps a joined one, whose own words count.
-func unjoin(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var out []error
-	for _, one := range joined.Unwrap() {
-		out = append(out, unjoin(one)...)
-	}
-	return out
-}
-
 // joinedRelease is the release of the Nova a NovaCompute joins, when it is in the input.
 func joinedRelease(documents []manifest.Document, pool manifest.Document) string {
 	name, _, _ := unstructured.NestedString(pool.Object.Object, "spec", "novaRef", "name")

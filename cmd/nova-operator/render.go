@@ -145,7 +145,7 @@ func (o *renderOptions) decide(r resource, in input, observed *nova.Observed) de
 func (d decision) problems(assumed bool) []string {
 	var out []string
 	told := map[string]bool{}
-	for _, err := range unjoin(d.Err) {
+	for _, err := range render.Unjoin(d.Err) {
 		var reason *render.ReasonError
 		if errors.As(err, &reason) {
 			told[reason.Condition] = true

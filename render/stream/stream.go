@@ -12,6 +12,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,7 +64,7 @@ func Comments(w io.Writer, r Report) error {
 	var b strings.Builder
 	for _, c := range r.Conditions {
 		if v1alpha1.Abnormal(c.Type, metav1.ConditionStatus(c.Status)) {
-			fmt.Fprintf(&b, "# condition: %s is %s (%s): %s\n", c.Type, c.Status, c.Reason, oneLine(c.Message))
+			fmt.Fprintf(&b, "# condition: %s is %s (%s): %s\n", c.Type, c.Status, c.Reason, OneLine(c.Message))
 		}
 	}
 	for _, a := range r.Absent {
@@ -76,7 +77,17 @@ func Comments(w io.Writer, r Report) error {
 	return err
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// OneLine makes of a text one that can do no more to a terminal, or to the line it stands
+// in, than be read.
+func OneLine(s string) string {
+	printable := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
+	return strings.Join(strings.Fields(printable), " ")
+}
 
 // Secrets lists the names of the Secrets of a set, sorted.
 func Secrets(set render.Set) []string {

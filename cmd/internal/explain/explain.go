@@ -8,7 +8,6 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -168,7 +167,7 @@ func blocker(conditions []metav1.Condition) *Blocker {
 		}
 		b := &Blocker{
 			Condition: name, Reason: c.Reason, Message: c.Message, NeedsPerson: v1alpha1.NeedsPerson(c.Reason),
-			Next: cmp.Or(link.ReplaceAllString(docs.Remedy(name, c.Reason), "docs/$1"), "the message says what is wrong"),
+			Next: cmp.Or(docs.Remedy(name, c.Reason), "the message says what is wrong"),
 		}
 		if !c.LastTransitionTime.IsZero() {
 			b.Since = c.LastTransitionTime.UTC().Format("2006-01-02T15:04:05Z")
@@ -180,9 +179,6 @@ func blocker(conditions []metav1.Condition) *Blocker {
 	}
 	return first
 }
-
-// link is a link of a page to another.
-var link = regexp.MustCompile(`\[[^\]]*\]\(([^)]*)\)`)
 
 // title names an object as kubectl does: the namespace is that of the Nova.
 func title(key render.Key) string { return key.Kind + "/" + key.Name }

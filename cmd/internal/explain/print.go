@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/c5c3/nova-operator/render/stream"
 )
 
 // JSON writes the tree as a document.
@@ -23,14 +25,14 @@ func (t *Tree) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s/%s: %s\n", t.Kind, t.Namespace, t.Name, t.headline())
 	if b2 := t.Blocker; b2 != nil {
-		fmt.Fprintf(&b, "  held by   %s: %s: %s\n", b2.Condition, b2.Reason, oneLine(b2.Message))
+		fmt.Fprintf(&b, "  held by   %s: %s: %s\n", b2.Condition, b2.Reason, stream.OneLine(b2.Message))
 		if b2.Since != "" {
 			fmt.Fprintf(&b, "  since     %s\n", b2.Since)
 		}
 		fmt.Fprintf(&b, "  next step %s\n", b2.Next)
 	}
 	for _, note := range t.Notes {
-		fmt.Fprintf(&b, "  note      %s\n", oneLine(note))
+		fmt.Fprintf(&b, "  note      %s\n", stream.OneLine(note))
 	}
 	for _, s := range t.Steps {
 		s.print(&b)
@@ -74,10 +76,8 @@ func (s *Step) print(b *strings.Builder) {
 		}
 		line := fmt.Sprintf("  %s %s: %s", branch, c.Object, c.State)
 		if c.Detail != "" {
-			line += ": " + oneLine(c.Detail)
+			line += ": " + stream.OneLine(c.Detail)
 		}
 		b.WriteString(line + "\n")
 	}
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

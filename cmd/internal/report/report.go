@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/c5c3/nova-operator/cmd/internal/check"
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
+	"github.com/c5c3/nova-operator/render/stream"
 )
 
 // Severity says what a finding means for the exit code.
@@ -123,18 +123,7 @@ func (f Finding) sentence() string {
 	if f.Kustomization != "" {
 		out += " (built by " + f.Kustomization + ")"
 	}
-	return oneLine(out)
-}
-
-// oneLine makes of a text one that can do no more to a terminal than be read.
-func oneLine(s string) string {
-	printable := strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, s)
-	return strings.Join(strings.Fields(printable), " ")
+	return stream.OneLine(out)
 }
 
 // relative is a file as a code host names it: from the base, with slashes, and without
