@@ -247,3 +247,8 @@ type (
 )
 
 var configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
+
+// roundTripper is a transport in a function.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,8 +1,12 @@
 package apply
 
 import (
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/c5c3/nova-operator/render"
 )
@@ -50,6 +54,40 @@ func TestPreview_WritesNothing(t *testing.T) {
 	if len(r.Drifts) != 0 {
 		t.Errorf("what was previewed is taken for applied: %+v", r.Drifts)
 	}
+}
+
+// A Job that is running changes its status while it is looked at, again and again.
+func TestPreview_OfAReplacementThatMovesOn(t *testing.T) {
+	e := newEnv(t)
+	policy := render.Policy{Recreate: true}
+	job := e.obj(render.StageJobs, policy, jobDoc)
+	e.must(desired(job))
+	e.quiet(job.Key())
+	moving := rest.CopyConfig(e.config)
+	moved := 0
+	moving.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			if req.Method == http.MethodDelete {
+				moved++
+				live := e.live(job.Key())
+				live.SetAnnotations(map[string]string{"moved": strconv.Itoa(moved)})
+				if err := e.admin.Update(t.Context(), live); err != nil {
+					t.Error(err)
+				}
+			}
+			return next.RoundTrip(req)
+		})
+	})
+	e.as(moving)
+	plan, err := e.applier.Plan(t.Context(), e.owner, desired(e.obj(render.StageJobs, policy, strings.Replace(jobDoc, "2026.1", "2026.2", 1))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.applier.Preview(t.Context(), plan)
+	if err != nil || moved == 0 {
+		t.Errorf("moved on %d times: %v", moved, err)
+	}
+	wantActions(t, r, "db-sync:recreate")
 }
 
 func TestPlan_RefusesAContradiction(t *testing.T) {

@@ -25,7 +25,11 @@ func (r *run) recreate(ctx context.Context, s *step, refusal *Error) error {
 		return e
 	}
 	old := s.Live
-	if err := r.delete(ctx, s.Key, preconditions{uid: old.GetUID(), version: old.GetResourceVersion()}); err != nil {
+	limits := preconditions{uid: old.GetUID(), version: old.GetResourceVersion()}
+	if r.dry { // nothing is lost, and a running Job changes its status all the time
+		limits.version = ""
+	}
+	if err := r.delete(ctx, s.Key, limits); err != nil {
 		return newError("replace", s.Key, err)
 	}
 	s.res.Action, s.res.Reason = ActionRecreate, strings.Join(refusal.Paths, ", ")+" cannot change"

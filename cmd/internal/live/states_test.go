@@ -60,7 +60,7 @@ func (s *stage) look(name string, manifest *unstructured.Unstructured) point {
 	s.still()
 	p := point{name: name, printed: s.preview(manifest), before: s.snapshot()}
 	if len(p.printed.Errors)+len(p.printed.NotReady)+p.printed.Summary.Refused > 0 {
-		s.t.Errorf("%s: errors %v, not ready %v, objects %+v", name, p.printed.Errors, p.printed.NotReady, p.printed.Objects)
+		s.t.Errorf("%s: errors %v, not ready %v:\n%s", name, p.printed.Errors, p.printed.NotReady, textOf(s.t, p.printed))
 	}
 	return p
 }
