@@ -1,6 +1,6 @@
 module github.com/c5c3/nova-operator
 
-go 1.26.0
+go 1.26.3
 
 require (
 	github.com/evanphx/json-patch/v5 v5.9.11
@@ -37,6 +37,7 @@ require (
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730
 	sigs.k8s.io/kustomize/api v0.21.2
 	sigs.k8s.io/kustomize/kyaml v0.21.2
+	sigs.k8s.io/multicluster-runtime v0.24.1
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2
 	sigs.k8s.io/yaml v1.6.0
 )
