@@ -46,6 +46,10 @@ const (
 // workers is how many clusters are engaged at a time: a slow one must not hold up the rest.
 const workers = 4
 
+// ErrEngaging is the answer for a cluster that is registered and about to be engaged, or
+// not: nothing is known yet.
+var ErrEngaging = errors.New("its engagement has not ended yet")
+
 // Options of a Fleet.
 type Options struct {
 	// Namespace is where the registrations are.
@@ -119,16 +123,20 @@ func (f *Fleet) SetupWithManager(mgr ctrl.Manager, aware multicluster.Aware) err
 
 // Get returns an engaged cluster. The error is multicluster.ErrClusterNotFound where
 // nothing valid is registered under the name, and says why a registration was refused.
-// Any other error says why a registered cluster is not engaged.
-func (f *Fleet) Get(_ context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
+// Any other error says why a registered cluster is not engaged; ErrEngaging is one.
+func (f *Fleet) Get(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
 	e, known := f.engagement(name)
+	if !known {
+		// After a start of the operator a registration may not have had its turn yet.
+		if _, err := Find(ctx, f.reader, f.options.Namespace, name.String()); err != nil {
+			return nil, err
+		}
+	}
 	switch {
-	case !known:
-		return nil, multicluster.ErrClusterNotFound
 	case e.err != nil:
 		return nil, e.err
 	case !e.live():
-		return nil, fmt.Errorf("target cluster %s is being engaged", name)
+		return nil, fmt.Errorf("target cluster %s: %w", name, ErrEngaging)
 	}
 	return e.cluster, nil
 }
