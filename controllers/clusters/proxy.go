@@ -73,10 +73,11 @@ func (p *serviceProxy) RoundTrip(req *http.Request) (*http.Response, error) {
 func (p *serviceProxy) check(req *http.Request) (string, error) {
 	u := req.URL
 	scheme, host, port := u.Scheme, u.Hostname(), u.Port()
+	usual, reached := defaultPorts[scheme]
 	if port == "" {
-		port = defaultPorts[scheme]
+		port = usual
 	}
-	if port == "" {
+	if !reached {
 		return "", fmt.Errorf("service proxy: scheme %q of host %q: only http and https are reached", scheme, host)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
