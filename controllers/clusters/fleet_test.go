@@ -192,9 +192,11 @@ func TestFleet_FollowsARegistration(t *testing.T) {
 		edit func(*corev1.Secret)
 		want string
 	}{
-		"key-removed":    {func(s *corev1.Secret) { delete(s.Data, "kubeconfig") }, "no key kubeconfig in its data"},
-		"key-emptied":    {func(s *corev1.Secret) { s.Data["kubeconfig"] = nil }, "no key kubeconfig in its data"},
-		"turned-invalid": {func(s *corev1.Secret) { s.Data["kubeconfig"] = []byte(document(goodServer, `exec: {command: marked-s3cret}`)) }, `user "u" runs a command (exec)`},
+		"key-removed": {func(s *corev1.Secret) { delete(s.Data, "kubeconfig") }, "no key kubeconfig in its data"},
+		"key-emptied": {func(s *corev1.Secret) { s.Data["kubeconfig"] = nil }, "no key kubeconfig in its data"},
+		"turned-invalid": {func(s *corev1.Secret) {
+			s.Data["kubeconfig"] = []byte(document(goodServer, `exec: {command: marked-s3cret}`))
+		}, `user "u" runs a command (exec)`},
 		"bad-namespaces": {func(s *corev1.Secret) { s.Data["namespaces"] = []byte("a,,b") }, "the key namespaces has an empty entry"},
 		"no-namespaces":  {func(s *corev1.Secret) { s.Data["namespaces"] = []byte{} }, "the key namespaces is empty"},
 		"label-changed":  {func(s *corev1.Secret) { s.Labels[clusters.Label] = "True" }, nothingRegistered},
@@ -228,7 +230,6 @@ func TestFleet_FollowsARegistration(t *testing.T) {
 		})
 	}
 }
-
 
 func TestFleet_ChangedBytesEngageAnew(t *testing.T) {
 	t.Parallel()

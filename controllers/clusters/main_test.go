@@ -73,5 +73,7 @@ func kubeconfigOf(t *testing.T, config *rest.Config, change ...func(*clientcmdap
 
 // byToken makes a token the only credential.
 func byToken(token string) func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo) {
-	return func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) { *user = clientcmdapi.AuthInfo{Token: token} }
+	return func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
+		*user = clientcmdapi.AuthInfo{Token: token}
+	}
 }

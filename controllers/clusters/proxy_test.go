@@ -1,15 +1,24 @@
 package clusters_test
 
 import (
+	"context"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/controllers/clusters"
+	"github.com/c5c3/nova-operator/test/cluster"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -206,5 +215,145 @@ func TestServiceProxy_FollowsNobodyAway(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), `host "evil.example.com": only <service>.<namespace>.svc`) || len(asked) != 1 {
 		t.Errorf("asked %v, error %v", asked, err)
+	}
+}
+
+func TestServiceProxy_OnARealAPIServer(t *testing.T) {
+	t.Parallel()
+	c := cluster.Shared(t)
+	namespace := c.Namespace(t)
+	address := ownAddress(t)
+	var authorization atomic.Value
+	service := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		authorization.Store(r.Header.Get("Authorization"))
+		if r.URL.Path == "/old" {
+			http.Redirect(w, r, "/new", http.StatusFound)
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		fmt.Fprintf(w, "%s %s %s %s", r.Method, r.URL.RequestURI(), r.Header.Get("X-Auth-Token"), body)
+	}))
+	service.Listener.Close()
+	var err error
+	if service.Listener, err = net.Listen("tcp", net.JoinHostPort(address, "0")); err != nil {
+		t.Fatal(err)
+	}
+	service.Start()
+	t.Cleanup(service.Close)
+	exposeService(t, c.Config, namespace, address, service.Listener.Addr().(*net.TCPAddr).Port)
+
+	proxy, err := clusters.ServiceProxy(c.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := &http.Client{Transport: proxy}
+	base := "http://nova-api." + namespace + ".svc:8774"
+	ask := func(web *http.Client, method, url, body string) (int, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Auth-Token", "token")
+		resp, err := web.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		answer, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(answer)
+	}
+	cluster.Eventually(t, "the Service's answer", func(context.Context) (bool, error) {
+		code, body := ask(web, http.MethodGet, base+"/", "")
+		if code == http.StatusOK {
+			return true, nil
+		}
+		return false, fmt.Errorf("%d %s", code, body)
+	})
+	for name, tc := range map[string]struct{ method, url, body, want string }{
+		"the root":            {"GET", base, "", "GET / token "},
+		"path and query":      {"GET", base + "/v2.1/a%20b/?x=1%202&y", "", "GET /v2.1/a%20b/?x=1%202&y token "},
+		"a body":              {"PUT", base + "/os-services/1", "disable", "PUT /os-services/1 token disable"},
+		"a followed redirect": {"GET", base + "/old", "", "GET /new token "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, got := ask(web, tc.method, tc.url, tc.body); got != tc.want {
+				t.Errorf("the Service answers %q, want %q", got, tc.want)
+			}
+			if got := authorization.Load(); got != "" {
+				t.Errorf("the Service sees Authorization %q", got)
+			}
+		})
+	}
+	t.Run("the API server's refusal stays readable", func(t *testing.T) {
+		nobody := rest.CopyConfig(c.Config)
+		nobody.Impersonate.UserName = "nobody"
+		proxy, err := clusters.ServiceProxy(nobody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, body := ask(&http.Client{Transport: proxy}, http.MethodPut, base+"/os-services/1", "")
+		if want := `User \"nobody\" cannot update resource \"services/proxy\"`; code != http.StatusForbidden || !strings.Contains(body, want) {
+			t.Errorf("%d %s, want %s", code, body, want)
+		}
+	})
+}
+
+// ownAddress is an address of this machine that the API server proxies to: it refuses
+// loopback ones.
+func ownAddress(t *testing.T) string {
+	t.Helper()
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			return n.IP.String()
+		}
+	}
+	t.Skip("no address but loopback, and the API server proxies to none of those")
+	return ""
+}
+
+// exposeService makes a Service nova-api with port 8774 of one address. The API server
+// proxies to addresses of pods only, so one that nobody runs gets it.
+func exposeService(t *testing.T, config *rest.Config, namespace, address string, port int) {
+	t.Helper()
+	cl, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := metav1.ObjectMeta{Name: "nova-api", Namespace: namespace}
+	pod := &corev1.Pod{
+		ObjectMeta: named,
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "nova-api", Image: "nova:2026.1"}}},
+	}
+	// Its service account comes a moment after the namespace.
+	cluster.Eventually(t, "a pod", func(ctx context.Context) (bool, error) {
+		err := cl.Create(ctx, pod)
+		return err == nil, err
+	})
+	pod.Status.PodIP, pod.Status.PodIPs = address, []corev1.PodIP{{IP: address}}
+	if err := cl.Status().Update(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []client.Object{
+		&corev1.Service{ObjectMeta: named, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "api", Port: 8774}}}},
+		// The API server reads these, not EndpointSlices.
+		&corev1.Endpoints{ObjectMeta: named, Subsets: []corev1.EndpointSubset{{ //nolint:staticcheck // deprecated, and read all the same
+			Addresses: []corev1.EndpointAddress{{IP: address, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: pod.Name}}}, //nolint:staticcheck // as above
+			Ports:     []corev1.EndpointPort{{Name: "api", Port: int32(port)}},                                                                        //nolint:gosec,staticcheck // a port; as above
+		}}},
+	} {
+		if err := cl.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
