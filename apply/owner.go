@@ -109,7 +109,7 @@ const (
 
 // relationTo classifies a live object. On a target cluster a controller reference
 // to this very owner, left by an older operator, counts as a mark as well.
-func (o Owner) relationTo(live *unstructured.Unstructured) relation {
+func (o Owner) relationTo(live metav1.Object) relation {
 	ref := metav1.GetControllerOfNoCopy(live)
 	if ref != nil && ref.UID == o.UID && o.UID != "" {
 		return mine
@@ -132,6 +132,9 @@ func (o Owner) relationTo(live *unstructured.Unstructured) relation {
 	}
 	return foreign
 }
+
+// Owns reports whether a live object carries this owner's mark.
+func (o Owner) Owns(live metav1.Object) bool { return o.relationTo(live) == mine }
 
 // foreignReason says who holds an object that is not this owner's.
 func (o Owner) foreignReason(live *unstructured.Unstructured) string {

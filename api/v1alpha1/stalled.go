@@ -42,9 +42,8 @@ func NeedsPerson(reason string) bool { return needsPerson[reason] }
 // tries. What is not there yet, does not answer yet or is being rolled out does not: in
 // a repository that is applied as a whole, it may come a moment later.
 var needsPerson = map[string]bool{
-	// This build refuses every target cluster. Where clusters register while the operator
-	// runs, this is a wait.
-	ReasonTargetClusterUnavailable: true,
+	// Clusters register, and come back, while the operator runs.
+	ReasonTargetClusterUnavailable: false,
 
 	ReasonConfigError: true,
 	// An object of the step can't be made of this spec. What the API server says about one

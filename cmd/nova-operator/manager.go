@@ -93,6 +93,9 @@ func (o *managerOptions) run(cmd *cobra.Command) error {
 		SyncPeriod: o.syncPeriod, Namespace: o.namespace, Concurrency: o.concurrency,
 		PullPolicy: corev1.PullPolicy(o.pullPolicy), OwnNamespace: ownNamespace(), WebhooksOnly: !o.controllers,
 	}
+	if o.namespace == "" {
+		options.ClustersNamespace = o.clustersNamespace
+	}
 	if o.webhooks {
 		options.Webhooks = &operator.Webhooks{Port: o.webhookPort, CertDir: o.webhookCertDir}
 	}

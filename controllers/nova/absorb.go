@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -20,8 +19,8 @@ import (
 
 // absorb puts one live child into an observation. A child of somebody else is not
 // ours to observe: the applier refuses its name.
-func absorb(seen *rendernova.Observed, owner types.UID, u *unstructured.Unstructured) error {
-	if !controlledBy(u, owner) {
+func absorb(seen *rendernova.Observed, owner apply.Owner, u *unstructured.Unstructured) error {
+	if !owner.Owns(u) {
 		return nil
 	}
 	switch u.GroupVersionKind() {

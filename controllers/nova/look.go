@@ -14,11 +14,11 @@ import (
 // what a pass of the controller would decide from now, but for the health of the API: the
 // answer of the last probe stands in, because Services are out of reach outside a cluster.
 func Look(ctx context.Context, reader client.Reader, mapper meta.RESTMapper, n *v1alpha1.Nova, namespaceScoped bool) (rendernova.Observed, error) {
-	capabilities, err := Served(mapper)
-	if err != nil {
+	capabilities := Served(mapper)
+	if err := capabilities.Err(); err != nil {
 		return rendernova.Observed{}, err
 	}
-	o := observer{reader: reader, uncached: reader, capabilities: capabilities, namespaceScoped: namespaceScoped}
+	o := observer{reader: reader, uncached: reader, capabilities: func() Capabilities { return capabilities }, namespaceScoped: namespaceScoped}
 	seen, err := o.observe(ctx, n)
 	if err != nil {
 		return rendernova.Observed{}, err

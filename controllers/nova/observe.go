@@ -3,6 +3,7 @@ package nova
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,26 +13,32 @@ import (
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
-// Capabilities are the optional kinds the cluster served when the operator started.
+// Capabilities are the optional kinds a cluster serves.
 type Capabilities struct {
-	GatewayAPI, VPA bool
+	GatewayAPI, VPA rendernova.Capability
+}
+
+// Err is why a question could not be answered.
+func (c Capabilities) Err() error {
+	if why := cmp.Or(c.GatewayAPI.Error, c.VPA.Error); why != "" {
+		return errors.New(why)
+	}
+	return nil
 }
 
 // observer reads what a decision about a Nova needs. It writes nothing.
 type observer struct {
 	// reader is a cache; uncached reads pods, for which there is no informer.
 	reader, uncached client.Reader
-	capabilities     Capabilities
+	capabilities     func() Capabilities
 	namespaceScoped  bool
 }
 
 // observe returns the state of the world for one Nova. A read that fails is an error:
 // an empty value in its place would roll pods.
 func (o *observer) observe(ctx context.Context, n *v1alpha1.Nova) (rendernova.Observed, error) {
-	seen := rendernova.Observed{
-		GatewayAPI: rendernova.Capability{Served: o.capabilities.GatewayAPI},
-		VPA:        rendernova.Capability{Served: o.capabilities.VPA},
-	}
+	capabilities := o.capabilities()
+	seen := rendernova.Observed{GatewayAPI: capabilities.GatewayAPI, VPA: capabilities.VPA}
 	for _, part := range []func(context.Context, *v1alpha1.Nova, *rendernova.Observed) error{
 		o.store, o.secrets, o.broker, o.servers, o.children, o.history, o.archive,
 	} {
@@ -136,7 +143,7 @@ func (o *observer) servers(ctx context.Context, n *v1alpha1.Nova, seen *renderno
 // children reads the live children whose state decisions depend on.
 func (o *observer) children(ctx context.Context, n *v1alpha1.Nova, seen *rendernova.Observed) error {
 	for _, key := range rendernova.ObservedChildren(n) {
-		if key.Kind == "HTTPRoute" && !o.capabilities.GatewayAPI {
+		if key.Kind == "HTTPRoute" && !seen.GatewayAPI.Served {
 			continue
 		}
 		u, err := get(ctx, o.reader, key.GroupVersionKind, key.Namespace, key.Name)
@@ -146,7 +153,7 @@ func (o *observer) children(ctx context.Context, n *v1alpha1.Nova, seen *rendern
 		if u == nil {
 			continue
 		}
-		if err := absorb(seen, n.UID, u); err != nil {
+		if err := absorb(seen, OwnerOf(n), u); err != nil {
 			return err
 		}
 	}
@@ -169,8 +176,9 @@ func (o *observer) history(ctx context.Context, n *v1alpha1.Nova, seen *renderno
 	if err != nil {
 		return err
 	}
+	owner := OwnerOf(n)
 	for i := range items {
-		if controlledBy(&items[i], n.UID) && items[i].GetDeletionTimestamp() == nil {
+		if owner.Owns(&items[i]) && items[i].GetDeletionTimestamp() == nil {
 			seen.ConfigMaps = append(seen.ConfigMaps, configMapOf(&items[i]))
 		}
 	}

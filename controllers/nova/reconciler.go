@@ -1,22 +1,23 @@
 package nova
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/controllers/clusters"
 	"github.com/c5c3/nova-operator/controllers/metrics"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
@@ -40,48 +41,57 @@ type Writer interface {
 
 // Options are what a Reconciler is built from.
 type Options struct {
-	// Reader is the manager's cache; Uncached reads pods.
-	Reader, Uncached client.Reader
-	Writer           Writer
-	Applier          *apply.Applier
-	Recorder         record.EventRecorder
-	Settings         rendernova.Settings
-	Capabilities     Capabilities
-	// HTTP asks the API for its health; nil means the default transport.
-	HTTP *http.Client
-	// Now is the clock of the health cache; nil means time.Now.
+	// Reader is the manager's cache, for the Novas themselves.
+	Reader   client.Reader
+	Writer   Writer
+	Recorder record.EventRecorder
+	Settings rendernova.Settings
+	// Home is the operator's own cluster. Fleet are the others; nil for none. Target makes
+	// a place of one of them.
+	Home   Place
+	Fleet  Fleet
+	Target func(cluster.Cluster) (Place, error)
+	// Now is the clock of the health cache and of abandoning; nil means time.Now.
 	Now func() time.Time
+	// AbandonAfter is how long a Nova that is being deleted waits for a cluster without
+	// registration; 0 means rendernova.AbandonAfter.
+	AbandonAfter time.Duration
 }
 
 // Reconciler drives one Nova at a time through observe, decide, apply and record.
 type Reconciler struct {
-	reader   client.Reader
-	writer   Writer
-	applier  *apply.Applier
-	recorder record.EventRecorder
-	settings rendernova.Settings
-	observer observer
-	health   *healthProbe
-	// brokers is true once RabbitmqClusters are watched.
-	brokers atomic.Bool
-	writes  *writes
+	reader       client.Reader
+	writer       Writer
+	recorder     record.EventRecorder
+	settings     rendernova.Settings
+	places       places
+	target       func(cluster.Cluster) (Place, error)
+	abandonAfter time.Duration
+	writes       *writes
+	// queue is the controller's; it can be had once started is closed.
+	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
+	started chan struct{}
 }
 
 // New returns a Reconciler.
 func New(o Options) *Reconciler {
-	if o.HTTP == nil {
-		o.HTTP = &http.Client{}
+	r := &Reconciler{
+		reader: o.Reader, writer: o.Writer, recorder: o.Recorder, settings: o.Settings, target: o.Target,
+		abandonAfter: cmp.Or(o.AbandonAfter, rendernova.AbandonAfter), writes: newWrites(), started: make(chan struct{}),
 	}
+	r.places = places{fleet: o.Fleet, now: o.Now, targets: map[string]*place{}, lost: map[string]time.Time{}}
 	if o.Now == nil {
-		o.Now = time.Now
+		r.places.now = time.Now
 	}
-	return &Reconciler{
-		reader: o.Reader, writer: o.Writer, applier: o.Applier, recorder: o.Recorder, settings: o.Settings,
-		observer: observer{
-			reader: o.Reader, uncached: o.Uncached, capabilities: o.Capabilities, namespaceScoped: o.Settings.NamespaceScoped,
-		},
-		health: newHealthProbe(o.HTTP, o.Now),
-		writes: newWrites(),
+	r.places.home = r.use(o.Home)
+	return r
+}
+
+// use makes a place ready for passes.
+func (r *Reconciler) use(p Place) *place {
+	return &place{
+		applier: p.Applier, health: newHealthProbe(p.HTTP, r.places.now),
+		observer: observer{reader: p.Reader, uncached: p.Uncached, capabilities: p.Capabilities, namespaceScoped: r.settings.NamespaceScoped},
 	}
 }
 
@@ -103,51 +113,54 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if n.DeletionTimestamp != nil {
 		return r.finalize(ctx, n)
 	}
-	if n.Spec.TargetClusterRef != nil {
-		return r.unplaced(ctx, n)
+	p, err := r.places.of(ctx, n)
+	switch {
+	case errors.Is(err, clusters.ErrEngaging):
+		// After a start of the operator the status still holds. The engagement wakes the Nova.
+		return ctrl.Result{RequeueAfter: pollTarget}, nil
+	case err != nil:
+		return r.unplaced(ctx, n, err.Error())
 	}
-	if !controllerutil.ContainsFinalizer(n, v1alpha1.FinalizerNova) {
-		return r.addFinalizer(ctx, n)
+	if finalizer := missingFinalizer(n); finalizer != "" {
+		return r.addFinalizer(ctx, n, finalizer)
 	}
-	return r.pass(ctx, n)
+	return r.pass(ctx, n, p)
 }
 
 // unplaced reports a Nova whose children cluster is out of reach. It gets no
 // finalizer, and nothing is created anywhere.
-func (r *Reconciler) unplaced(ctx context.Context, n *v1alpha1.Nova) (ctrl.Result, error) {
-	result := rendernova.Decide(rendernova.Input{Nova: n, Settings: r.settings})
+func (r *Reconciler) unplaced(ctx context.Context, n *v1alpha1.Nova, why string) (ctrl.Result, error) {
+	result := rendernova.Decide(rendernova.Input{Nova: n, Observed: rendernova.Observed{TargetCluster: why}, Settings: r.settings})
 	if err := r.record(ctx, n, result); err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: pollTarget}, nil
 }
 
-func (r *Reconciler) addFinalizer(ctx context.Context, n *v1alpha1.Nova) (ctrl.Result, error) {
-	before := n.DeepCopy()
-	controllerutil.AddFinalizer(n, v1alpha1.FinalizerNova)
-	if err := r.writer.Patch(ctx, n, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
-	}
-	r.writes.note(n)
-	return ctrl.Result{RequeueAfter: nextPass}, nil
-}
-
 // pass observes, decides, applies, and decides once more on what the apply brought
 // about: the status of this pass is about the state after it.
-func (r *Reconciler) pass(ctx context.Context, n *v1alpha1.Nova) (ctrl.Result, error) {
-	in, asked, err := r.input(ctx, n)
+func (r *Reconciler) pass(ctx context.Context, n *v1alpha1.Nova, p *place) (ctrl.Result, error) {
+	in, asked, err := r.input(ctx, n, p)
+	if err != nil && n.Spec.TargetClusterRef != nil && ctx.Err() == nil {
+		// Somebody else runs that cluster, and gave the permissions: its answer must be seen.
+		_, unsaid := r.unplaced(ctx, n, err.Error())
+		return ctrl.Result{}, errors.Join(err, unsaid)
+	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	result := rendernova.Decide(in)
-	plan, err := r.applier.Plan(ctx, OwnerOf(n), result.Set)
+	plan, err := p.applier.Plan(ctx, OwnerOf(n), result.Set)
 	if err != nil {
+		if len(result.Set.Desired) > 0 { // the first write is the one that is refused
+			result.ApplyFailed(n, result.Set.Desired[0].Key(), err)
+		}
 		return ctrl.Result{}, errors.Join(err, r.record(ctx, n, result))
 	}
 	// What failed is told object by object: the rest of the report holds all the same.
-	report, failed := r.applier.Execute(ctx, plan)
+	report, failed := p.applier.Execute(ctx, plan)
 	metrics.ApplyRequests.Add(float64(report.Requests))
-	changed, err := merge(&in.Observed, n.UID, report)
+	changed, err := merge(&in.Observed, OwnerOf(n), report)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -167,14 +180,14 @@ func (r *Reconciler) pass(ctx context.Context, n *v1alpha1.Nova) (ctrl.Result, e
 
 // input gathers what a decision needs, the health of the API last, and says how long it
 // asked for that.
-func (r *Reconciler) input(ctx context.Context, n *v1alpha1.Nova) (in rendernova.Input, asked time.Duration, err error) {
-	seen, err := r.observer.observe(ctx, n)
+func (r *Reconciler) input(ctx context.Context, n *v1alpha1.Nova, p *place) (in rendernova.Input, asked time.Duration, err error) {
+	seen, err := p.observe(ctx, n)
 	if err != nil {
 		return rendernova.Input{}, 0, err
 	}
 	if rendernova.APIAvailable(n, seen) {
 		start := time.Now()
-		if seen.Health, err = r.health.ask(ctx, n); err != nil {
+		if seen.Health, err = p.health.ask(ctx, n); err != nil {
 			return rendernova.Input{}, 0, err
 		}
 		asked = time.Since(start)
@@ -184,7 +197,7 @@ func (r *Reconciler) input(ctx context.Context, n *v1alpha1.Nova) (in rendernova
 
 // merge folds what the applier wrote into an observation. It reports whether anything
 // was written.
-func merge(seen *rendernova.Observed, owner types.UID, report apply.Report) (bool, error) {
+func merge(seen *rendernova.Observed, owner apply.Owner, report apply.Report) (bool, error) {
 	changed := false
 	for _, res := range report.Results {
 		switch res.Action {
@@ -212,41 +225,12 @@ func requeue(result rendernova.Result, report apply.Report) time.Duration {
 
 // OwnerOf is the owner of the children of a Nova.
 func OwnerOf(n *v1alpha1.Nova) apply.Owner {
+	mark := apply.OwnerReference
+	if n.Spec.TargetClusterRef != nil {
+		mark = apply.Labels
+	}
 	return apply.Owner{
-		GroupVersionKind: v1alpha1.GroupVersion.WithKind("Nova"),
-		Namespace:        n.Namespace, Name: n.Name, UID: n.UID, Mark: apply.OwnerReference,
+		GroupVersionKind: v1alpha1.GroupVersion.WithKind(v1alpha1.KindNova),
+		Namespace:        n.Namespace, Name: n.Name, UID: n.UID, Mark: mark,
 	}
-}
-
-// finalize removes what the garbage collector must not be left with, then the
-// finalizer.
-func (r *Reconciler) finalize(ctx context.Context, n *v1alpha1.Nova) (ctrl.Result, error) {
-	if !controllerutil.ContainsFinalizer(n, v1alpha1.FinalizerNova) {
-		return ctrl.Result{}, nil
-	}
-	var seen rendernova.Observed
-	if err := r.observer.children(ctx, n, &seen); err != nil {
-		return ctrl.Result{}, err
-	}
-	f := rendernova.Finalize(rendernova.Input{Nova: n, Observed: seen, Settings: r.settings})
-	report, err := r.applier.Apply(ctx, OwnerOf(n), f.Set)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	metrics.ApplyRequests.Add(float64(report.Requests))
-	r.emit(n, f.Events)
-	if !f.Release {
-		return ctrl.Result{RequeueAfter: f.Requeue}, nil
-	}
-	before := n.DeepCopy()
-	controllerutil.RemoveFinalizer(n, v1alpha1.FinalizerNova)
-	// A Nova that is gone already is forgotten all the same.
-	if err := r.writer.Patch(ctx, n, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("remove finalizer: %w", err)
-	}
-	r.applier.Forget(OwnerOf(n))
-	r.health.forget(client.ObjectKeyFromObject(n))
-	r.writes.forget(n)
-	metrics.Forget(n.Namespace, n.Name)
-	return ctrl.Result{}, nil
 }

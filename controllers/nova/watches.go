@@ -3,6 +3,7 @@ package nova
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -13,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -20,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
@@ -39,21 +42,17 @@ const (
 	maxBackoff = 30 * time.Second
 )
 
-// Served tells which of the optional kinds the cluster serves now. A kind that is
-// installed later is found by a restart.
-func Served(mapper meta.RESTMapper) (Capabilities, error) {
-	var c Capabilities
-	for gvk, to := range map[schema.GroupVersionKind]*bool{
-		rendernova.KindHTTPRoute: &c.GatewayAPI,
-		rendernova.KindVPA:       &c.VPA,
-	} {
-		served, err := serves(mapper, gvk)
-		if err != nil {
-			return Capabilities{}, err
-		}
-		*to = served
+// Served tells which of the optional kinds a cluster serves now.
+func Served(mapper meta.RESTMapper) Capabilities {
+	return Capabilities{GatewayAPI: capability(mapper, rendernova.KindHTTPRoute), VPA: capability(mapper, rendernova.KindVPA)}
+}
+
+func capability(mapper meta.RESTMapper, gvk schema.GroupVersionKind) rendernova.Capability {
+	served, err := serves(mapper, gvk)
+	if err != nil {
+		return rendernova.Capability{Error: err.Error()}
 	}
-	return c, nil
+	return rendernova.Capability{Served: served}
 }
 
 func serves(mapper meta.RESTMapper, gvk schema.GroupVersionKind) (bool, error) {
@@ -92,20 +91,33 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	if err != nil {
 		return fmt.Errorf("build controller: %w", err)
 	}
+	if err := c.Watch(source.Func(r.takeQueue)); err != nil {
+		return fmt.Errorf("take the queue: %w", err)
+	}
+	home := &leg{Reconciler: r, cluster: mgr}
+	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha1.Nova{}, handler.OnlyControllerOwner())
 	var late []sourceKind
-	for _, k := range r.sources(mgr) {
+	for _, k := range home.sources(owner) {
 		switch served, err := serves(mgr.GetRESTMapper(), k.kind); {
 		case err != nil:
 			return err
 		case served:
-			if err := r.watch(mgr, c, k); err != nil {
+			if err := home.watch(c, k); err != nil {
 				return err
 			}
 		case !k.latched:
 			late = append(late, k)
 		}
 	}
-	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return r.awaitKinds(ctx, mgr, c, late) }))
+	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return home.awaitKinds(ctx, c, late) }))
+}
+
+// takeQueue keeps the queue of the controller: what happens on a target cluster goes
+// into the same one, so that a Nova has one key, whichever cluster an event came from.
+func (r *Reconciler) takeQueue(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	r.queue = queue
+	close(r.started)
+	return nil
 }
 
 // sourceKind is a kind whose objects wake Novas.
@@ -117,9 +129,18 @@ type sourceKind struct {
 	latched bool
 }
 
+// leg is what wakes Novas on one cluster.
+type leg struct {
+	*Reconciler
+	cluster cluster.Cluster
+	// target is the name of a target cluster; empty at home.
+	target string
+	// brokers is true once RabbitmqClusters are watched.
+	brokers atomic.Bool
+}
+
 // sources lists the kinds that wake a Nova: its children, and what it refers to.
-func (r *Reconciler) sources(mgr ctrl.Manager) []sourceKind {
-	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha1.Nova{}, handler.OnlyControllerOwner())
+func (l *leg) sources(owner handler.EventHandler) []sourceKind {
 	var out []sourceKind
 	for _, gvk := range rendernova.Kinds() {
 		k := sourceKind{kind: gvk, handler: owner, latched: gvk == rendernova.KindHTTPRoute || gvk == rendernova.KindVPA}
@@ -130,31 +151,94 @@ func (r *Reconciler) sources(mgr ctrl.Manager) []sourceKind {
 		out = append(out, k)
 	}
 	for gvk, mapped := range map[schema.GroupVersionKind]handler.MapFunc{
-		kindSecret:             r.novasOfSecret,
-		kindMariaDB:            r.novasWhere(namesMariaDB),
-		kindRabbitmqCluster:    r.novasWhere(namesBroker),
-		kindSecretStore:        r.novasWhere(namesStore(v1alpha1.SecretStoreKindNamespaced)),
-		kindClusterSecretStore: r.novasWhere(namesStore(v1alpha1.SecretStoreKindCluster)),
+		kindSecret:             l.novasOfSecret,
+		kindMariaDB:            l.novasWhere(namesMariaDB),
+		kindRabbitmqCluster:    l.novasWhere(namesBroker),
+		kindSecretStore:        l.novasWhere(namesStore(v1alpha1.SecretStoreKindNamespaced)),
+		kindClusterSecretStore: l.novasWhere(namesStore(v1alpha1.SecretStoreKindCluster)),
 	} {
-		if gvk != kindClusterSecretStore || !r.settings.NamespaceScoped {
+		if gvk != kindClusterSecretStore || !l.settings.NamespaceScoped {
 			out = append(out, sourceKind{kind: gvk, handler: handler.EnqueueRequestsFromMapFunc(mapped)})
 		}
 	}
 	return out
 }
 
-// watch registers one kind, before or after the controller has started.
-func (r *Reconciler) watch(mgr ctrl.Manager, c controller.Controller, k sourceKind) error {
+// source is one kind, ready to be watched.
+func (l *leg) source(k sourceKind) (source.SyncingSource, error) {
 	if k.kind == kindRabbitmqCluster {
-		if err := mgr.GetFieldIndexer().IndexField(context.Background(), objectOf(k.kind), userSecretIndex, userSecretOf); err != nil {
-			return fmt.Errorf("index brokers by Secret: %w", err)
+		if err := l.cluster.GetFieldIndexer().IndexField(context.Background(), objectOf(k.kind), userSecretIndex, userSecretOf); err != nil {
+			return nil, fmt.Errorf("index brokers by Secret: %w", err)
 		}
-		r.brokers.Store(true)
+		l.brokers.Store(true)
 	}
-	if err := c.Watch(source.Kind(mgr.GetCache(), client.Object(objectOf(k.kind)), k.handler, k.predicates...)); err != nil {
+	return source.Kind(l.cluster.GetCache(), client.Object(objectOf(k.kind)), k.handler, k.predicates...), nil
+}
+
+// watch registers one kind, before or after the controller has started.
+func (l *leg) watch(c controller.Controller, k sourceKind) error {
+	src, err := l.source(k)
+	if err != nil {
+		return err
+	}
+	if err := c.Watch(src); err != nil {
 		return fmt.Errorf("watch %s: %w", k.kind.Kind, err)
 	}
 	return nil
+}
+
+// Engage watches a target cluster until ctx ends, and wakes the Novas that are placed on
+// it, then and now. Which kinds it watches is decided here, once.
+func (r *Reconciler) Engage(ctx context.Context, name multicluster.ClusterName, cl cluster.Cluster) error {
+	select {
+	case <-r.started:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	target, err := r.target(cl)
+	if err != nil {
+		return err
+	}
+	l := &leg{Reconciler: r, cluster: cl, target: name.String()}
+	var sources []source.SyncingSource
+	for _, k := range l.sources(handler.EnqueueRequestsFromMapFunc(l.novaOfChild)) {
+		served, err := serves(cl.GetRESTMapper(), k.kind)
+		if err != nil {
+			return err
+		}
+		if !served {
+			continue
+		}
+		src, err := l.source(k)
+		if err == nil {
+			err = src.Start(ctx, r.queue)
+		}
+		if err != nil {
+			return fmt.Errorf("watch %s: %w", k.kind.Kind, err)
+		}
+		sources = append(sources, src)
+	}
+	synced, cancel := context.WithTimeout(ctx, engageLimit)
+	defer cancel()
+	for _, src := range sources {
+		if err := src.WaitForSync(synced); err != nil {
+			return fmt.Errorf("fill the cache: %w", err)
+		}
+	}
+	r.places.engage(ctx, l.target, r.use(target))
+	l.wake(ctx)
+	context.AfterFunc(ctx, func() { l.wake(context.Background()) })
+	return nil
+}
+
+// engageLimit is how long the cache of a target cluster may take to fill.
+const engageLimit = 2 * time.Minute
+
+// wake looks at every Nova on the cluster.
+func (l *leg) wake(ctx context.Context) {
+	for _, request := range l.requests(ctx) {
+		l.queue.Add(request)
+	}
 }
 
 // askKinds is how often the cluster is asked for kinds it did not serve at start.
@@ -162,7 +246,7 @@ const askKinds = 15 * time.Second
 
 // awaitKinds registers the kinds that come while the operator runs: the operators of
 // databases and brokers may be installed later.
-func (r *Reconciler) awaitKinds(ctx context.Context, mgr ctrl.Manager, c controller.Controller, late []sourceKind) error {
+func (l *leg) awaitKinds(ctx context.Context, c controller.Controller, late []sourceKind) error {
 	tick := time.NewTicker(askKinds)
 	defer tick.Stop()
 	for len(late) > 0 {
@@ -173,9 +257,9 @@ func (r *Reconciler) awaitKinds(ctx context.Context, mgr ctrl.Manager, c control
 		}
 		waiting := late[:0]
 		for _, k := range late {
-			served, err := serves(mgr.GetRESTMapper(), k.kind)
+			served, err := serves(l.cluster.GetRESTMapper(), k.kind)
 			if err == nil && served {
-				err = r.watch(mgr, c, k)
+				err = l.watch(c, k)
 			}
 			if err != nil {
 				ctrl.LoggerFrom(ctx).Error(err, "Could not watch a kind that came later", "kind", k.kind.Kind)

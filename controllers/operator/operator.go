@@ -10,17 +10,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	webhookserver "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/controllers/clusters"
 	"github.com/c5c3/nova-operator/controllers/nova"
 	"github.com/c5c3/nova-operator/controllers/webhook"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
@@ -39,6 +39,8 @@ type Options struct {
 	SyncPeriod                   time.Duration
 	// Namespace limits everything to one namespace; empty watches all.
 	Namespace string
+	// ClustersNamespace is where target clusters are registered; empty turns them off.
+	ClustersNamespace string
 	// Concurrency is how many resources of a kind are reconciled at a time.
 	Concurrency int
 	PullPolicy  corev1.PullPolicy
@@ -49,8 +51,12 @@ type Options struct {
 	// WebhooksOnly leaves the controllers out: the process serves admission, with no
 	// permission but to read what the rules look up, and takes part in no election.
 	WebhooksOnly bool
-	// HTTP asks the API of a Nova for its health; nil means the default transport.
+	// HTTP asks the API of a Nova for its health, wherever it runs. Nil means the default
+	// transport at home, and the service proxy of the API server on a target cluster.
 	HTTP *http.Client
+	// AbandonAfter is how long a deleted Nova waits for an unregistered target cluster; 0
+	// means five minutes.
+	AbandonAfter time.Duration
 	// Reused allows a second manager in one process, for tests.
 	Reused bool
 }
@@ -109,7 +115,7 @@ func New(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 	if o.WebhooksOnly {
 		return mgr, nil
 	}
-	if err := addNova(mgr, cfg, o); err != nil {
+	if err := addNova(mgr, o); err != nil {
 		return nil, fmt.Errorf("add the Nova controller: %w", err)
 	}
 	return mgr, nil
@@ -122,30 +128,42 @@ func addWebhooks(mgr ctrl.Manager) error {
 	return mgr.AddReadyzCheck("webhook", server.StartedChecker())
 }
 
-func addNova(mgr ctrl.Manager, cfg *rest.Config, o Options) error {
-	capabilities, err := nova.Served(mgr.GetRESTMapper())
+func addNova(mgr ctrl.Manager, o Options) error {
+	home, err := nova.NewPlace(mgr, o.HTTP, true)
 	if err != nil {
 		return err
 	}
-	disco, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, mgr.GetHTTPClient())
-	if err != nil {
-		return fmt.Errorf("build discovery client: %w", err)
-	}
-	reconciler := nova.New(nova.Options{
-		Reader:   mgr.GetCache(),
-		Uncached: mgr.GetAPIReader(),
-		Writer:   mgr.GetClient(),
-		Applier: apply.New(apply.Options{
-			Client: mgr.GetClient(), Reader: mgr.GetCache(), Uncached: mgr.GetAPIReader(), OpenAPI: disco.OpenAPIV3(),
-		}),
+	options := nova.Options{
+		Reader: mgr.GetCache(),
+		Writer: mgr.GetClient(),
 		// Core events with a source component are the contract; the successor of this
 		// recorder writes neither.
-		Recorder:     mgr.GetEventRecorderFor(recorderName),
-		Capabilities: capabilities,
+		Recorder: mgr.GetEventRecorderFor(recorderName),
 		Settings: rendernova.Settings{
 			PullPolicy: o.PullPolicy, NamespaceScoped: o.Namespace != "", OperatorNamespace: o.OwnNamespace,
 		},
-		HTTP: o.HTTP,
-	})
-	return reconciler.SetupWithManager(mgr, o.Concurrency)
+		Home:         home,
+		Target:       func(cl cluster.Cluster) (nova.Place, error) { return target(cl, o.HTTP) },
+		AbandonAfter: o.AbandonAfter,
+	}
+	if o.ClustersNamespace == "" {
+		return nova.New(options).SetupWithManager(mgr, o.Concurrency)
+	}
+	fleet := clusters.New(clusters.Options{Namespace: o.ClustersNamespace, Scheme: mgr.GetScheme(), SyncPeriod: o.SyncPeriod})
+	options.Fleet = fleet
+	reconciler := nova.New(options)
+	return errors.Join(reconciler.SetupWithManager(mgr, o.Concurrency), fleet.SetupWithManager(mgr, reconciler))
+}
+
+// target is a target cluster as a place. Its Services are reached through its API server:
+// their names mean nothing here.
+func target(cl cluster.Cluster, web *http.Client) (nova.Place, error) {
+	if web == nil {
+		proxy, err := clusters.ServiceProxy(cl.GetConfig())
+		if err != nil {
+			return nova.Place{}, err
+		}
+		web = &http.Client{Transport: proxy}
+	}
+	return nova.NewPlace(cl, web, false)
 }

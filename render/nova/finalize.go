@@ -1,6 +1,8 @@
 package nova
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +24,7 @@ type Finalization struct {
 // for deletion first, in one pass, and the finalizer goes in the next. It does not
 // wait for them to vanish: DROP DATABASE waits for the pods' connections, the garbage
 // collection of the pods for the finalizer. Everything else follows the owner
-// reference.
+// reference, or is swept from a target cluster.
 func Finalize(in Input) Finalization {
 	seen := in.Observed
 	var f Finalization
@@ -65,4 +67,30 @@ func Finalize(in Input) Finalization {
 		Message: "MariaDB Databases, Users, and Grants marked for deletion; releasing finalizer",
 	}}
 	return f
+}
+
+// AbandonAfter is how long a Nova that is being deleted waits at least for its target
+// cluster to resolve.
+const AbandonAfter = 5 * time.Minute
+
+// WaitingForTarget words the wait of a Nova that is being deleted.
+func WaitingForTarget(n *v1alpha1.Nova) string {
+	return fmt.Sprintf("target cluster %s does not resolve; waiting at least %s before abandoning its children", n.Spec.TargetClusterRef.Name, AbandonAfter)
+}
+
+// Abandoned are the events of a Nova whose finalizers go although its children stay:
+// one for each of them.
+func Abandoned(n *v1alpha1.Nova) (events []render.Event) {
+	for _, left := range []struct{ finalizer, behind string }{
+		{v1alpha1.FinalizerNova, "finalizer without deleting the MariaDB Databases, Users, and Grants on it"},
+		{v1alpha1.FinalizerRemoteChildren, "remote-children finalizer without deleting the objects on it labelled as owned by this Nova"},
+	} {
+		if slices.Contains(n.Finalizers, left.finalizer) {
+			events = append(events, render.Event{
+				Type: corev1.EventTypeWarning, Reason: v1alpha1.EventRemoteChildrenAbandoned,
+				Message: "Target cluster is no longer registered; releasing the " + left.behind,
+			})
+		}
+	}
+	return events
 }

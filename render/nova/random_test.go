@@ -190,7 +190,7 @@ func randomInput(t *rapid.T, tb testing.TB) Input {
 		randomize(t, reflect.ValueOf(part).Elem(), rarely, 0)
 	}
 	if rapid.IntRange(0, 7).Draw(t, "target cluster") != 7 {
-		in.Observed.TargetCluster, in.Nova.Spec.TargetClusterRef = "", nil
+		in.Observed.TargetCluster = ""
 	}
 	if rapid.Bool().Draw(t, "open the first gates") {
 		in.Settings.NamespaceScoped = false

@@ -22,6 +22,10 @@ func apiGateway(n *v1alpha1.Nova)      { n.Spec.Gateway = gateway("compute.examp
 func metadataGateway(n *v1alpha1.Nova) { n.Spec.Metadata.Gateway = gateway("metadata.example.com") }
 func consoleGateway(n *v1alpha1.Nova)  { n.Spec.ConsoleProxy.Gateway = gateway("console.example.com") }
 
+func placedOnEdge(n *v1alpha1.Nova) {
+	n.Spec.TargetClusterRef = &v1alpha1.TargetClusterRefSpec{Name: "edge"}
+}
+
 func noGatewayAPI(in *Input) { in.Observed.GatewayAPI = Capability{} }
 
 // routeCases are the branches of the three routes; noun and field word them.
@@ -52,6 +56,13 @@ func routeCases(set func(*v1alpha1.Nova), noun, field, name string) map[string]s
 		"the kind is not served": {
 			nova: set, change: noGatewayAPI,
 			want: outcome{Reason: v1alpha1.ReasonGatewayAPINotInstalled, Message: notInstalled, Held: []string{"api/route", "metadata/route", "console/route"}},
+		},
+		"a target cluster does not serve the kind": {
+			nova: func(n *v1alpha1.Nova) { set(n); placedOnEdge(n) }, change: noGatewayAPI,
+			want: outcome{
+				Reason: v1alpha1.ReasonGatewayAPINotInstalled, Held: []string{"api/route", "metadata/route", "console/route"},
+				Message: field + " is set but the cluster does not serve gateway.networking.k8s.io/v1 HTTPRoute; install the Gateway API; it is looked for again in every pass",
+			},
 		},
 		"nobody knows whether the kind is served": {
 			nova: set, change: func(in *Input) { in.Observed.GatewayAPI.Error = "timeout" },

@@ -48,7 +48,7 @@ func routeStep(r *route) func(*pass) {
 			p.hold(r.child, v1alpha1.ReasonCapabilityProbeFailed)
 		case !capability.Served && wanted:
 			p.unready(v1alpha1.ReasonGatewayAPINotInstalled, fmt.Sprintf(
-				"%s is set but the cluster does not serve gateway.networking.k8s.io/v1 HTTPRoute; install the Gateway API and restart the operator", r.field))
+				"%s is set but the cluster does not serve gateway.networking.k8s.io/v1 HTTPRoute; install the Gateway API%s", r.field, askedAgain(p.nova)))
 			p.hold(r.child, v1alpha1.ReasonGatewayAPINotInstalled)
 		case !wanted:
 			if !capability.Served {

@@ -39,7 +39,11 @@ func networkPolicy(p *pass) (render.Resource, error) {
 	if n.Spec.NetworkPolicy == nil {
 		return nil, nil
 	}
-	peers, err := ingressPeers(n, p.in.Settings.OperatorNamespace)
+	operator := p.in.Settings.OperatorNamespace
+	if placed(n) { // then the probe comes from the API server
+		operator = ""
+	}
+	peers, err := ingressPeers(n, operator)
 	if err != nil {
 		return nil, err
 	}

@@ -89,12 +89,8 @@ func credentialGates(n *v1alpha1.Nova) []credentialGate {
 // secretsStep waits for the store, then for every referenced Secret in the order of
 // the gates. It hands no value on before all of them are there.
 func secretsStep(p *pass) {
-	if p.nova.Spec.TargetClusterRef != nil || p.seen.TargetCluster != "" {
-		message := p.seen.TargetCluster
-		if message == "" {
-			message = "spec.targetClusterRef is not yet supported here"
-		}
-		p.wait(v1alpha1.ReasonTargetClusterUnavailable, message, pollCredentials)
+	if p.seen.TargetCluster != "" {
+		p.wait(v1alpha1.ReasonTargetClusterUnavailable, p.seen.TargetCluster, pollCredentials)
 		return
 	}
 	if err := p.foreignSecrets(); err != nil {

@@ -79,9 +79,9 @@ var secretsCases = map[string]stepCase{
 		change: func(in *Input) { in.Observed.TargetCluster = "cluster not found" },
 		want:   waitsForSecret(v1alpha1.ReasonTargetClusterUnavailable, "cluster not found"),
 	},
-	"a target cluster": {
-		change: func(in *Input) { in.Nova.Spec.TargetClusterRef = &v1alpha1.TargetClusterRefSpec{Name: "edge"} },
-		want:   waitsForSecret(v1alpha1.ReasonTargetClusterUnavailable, "spec.targetClusterRef is not yet supported here"),
+	"a target cluster that resolves": {
+		nova: placedOnEdge,
+		want: outcome{Ready: true, Reason: v1alpha1.ReasonSecretsAvailable},
 	},
 	"a reference to a Secret the operator writes": {
 		change: func(in *Input) { in.Nova.Spec.ServiceUser.SecretRef.Name = "nova-compute-config" },

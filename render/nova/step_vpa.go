@@ -22,7 +22,7 @@ func vpaStep(p *pass) {
 		p.holdAfter("", v1alpha1.ReasonCapabilityProbeFailed)
 	case !capability.Served && len(optedIn) > 0:
 		p.unready(v1alpha1.ReasonVPANotInstalled, fmt.Sprintf(
-			"%s opt into vertical autoscaling but the cluster does not serve autoscaling.k8s.io/v1 VerticalPodAutoscaler; install it and restart the operator", strings.Join(optedIn, ", ")))
+			"%s opt into vertical autoscaling but the cluster does not serve autoscaling.k8s.io/v1 VerticalPodAutoscaler; install it%s", strings.Join(optedIn, ", "), askedAgain(p.nova)))
 		p.holdAfter("", v1alpha1.ReasonVPANotInstalled)
 	case !capability.Served:
 		p.holdAfter("", "the cluster does not serve the kind")

@@ -20,7 +20,6 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
-	"github.com/c5c3/nova-operator/controllers/nova"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
@@ -34,6 +33,10 @@ type Cluster struct {
 	client  client.Client
 	applier *apply.Applier
 	veil    apply.Veil
+	// clustersNamespace is where target clusters are registered, and targets are those
+	// that are in use.
+	clustersNamespace string
+	targets           map[string]*Cluster
 }
 
 // Requests per second and their burst: previews of a hundred Novas must not wait for
@@ -71,7 +74,7 @@ func Of(config *rest.Config, veil apply.Veil) (*Cluster, error) {
 		return nil, fmt.Errorf("reach the cluster: %w", err)
 	}
 	return &Cluster{
-		client: c, veil: veil,
+		client: c, veil: veil, clustersNamespace: defaultClustersNamespace, targets: map[string]*Cluster{},
 		applier: apply.New(apply.Options{Client: c, Reader: c, OpenAPI: disco.OpenAPIV3(), Veil: veil}),
 	}, nil
 }
@@ -89,11 +92,6 @@ func (c *Cluster) Nova(ctx context.Context, namespace, name string) (*v1alpha1.N
 		return nil, fmt.Errorf("read Nova %s/%s: %w", namespace, name, err)
 	}
 	return n, nil
-}
-
-// Observe reads what the controller would decide from.
-func (c *Cluster) Observe(ctx context.Context, n *v1alpha1.Nova, settings rendernova.Settings) (rendernova.Observed, error) {
-	return nova.Look(ctx, c.client, c.client.RESTMapper(), n, settings.NamespaceScoped)
 }
 
 // Operator labels of the Deployment of the manager, as kustomize/manager sets them.
@@ -125,6 +123,9 @@ func (c *Cluster) Settings(ctx context.Context, given rendernova.Settings) (rend
 				given.PullPolicy = corev1.PullPolicy(value)
 			case name == "--namespace" && value != "":
 				given.NamespaceScoped = true
+				c.clustersNamespace = ""
+			case name == "--clusters-namespace" && !given.NamespaceScoped:
+				c.clustersNamespace = value
 			}
 		}
 	}

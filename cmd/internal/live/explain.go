@@ -27,21 +27,21 @@ func (c *Cluster) Explain(ctx context.Context, namespace, name string, settings 
 	if err != nil {
 		return explain.Tree{}, err
 	}
-	seen, err := c.Observe(ctx, n, settings)
+	there, seen, err := c.observe(ctx, n, settings)
 	if err != nil {
 		return explain.Tree{}, err
 	}
 	result := rendernova.Decide(rendernova.Input{Nova: n, Observed: seen, Settings: settings})
-	plan, err := c.applier.Plan(ctx, nova.OwnerOf(n), result.Set)
+	plan, err := there.applier.Plan(ctx, nova.OwnerOf(n), result.Set)
 	if err != nil {
 		return explain.Tree{}, fmt.Errorf("plan Nova %s/%s: %w", namespace, name, err)
 	}
-	report, _ := c.applier.Preview(ctx, plan) // object by object, in the results
+	report, _ := there.applier.Preview(ctx, plan) // object by object, in the results
 	for _, res := range report.Results {
 		if res.Err != nil {
 			result.ApplyFailed(n, res.Key, res.Err)
 		}
 	}
-	report.Results = slices.DeleteFunc(report.Results, func(res apply.Result) bool { return c.idle(ctx, res) })
+	report.Results = slices.DeleteFunc(report.Results, func(res apply.Result) bool { return there.idle(ctx, res) })
 	return explain.Of(explain.Input{Nova: n, Result: result, Report: &report, Notes: notes}), nil
 }

@@ -53,20 +53,20 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings rendernov
 			return preview.Of(preview.Input{Before: live, After: after, Notes: notes, Veil: c.veil}), nil
 		}
 	}
-	seen, err := c.Observe(ctx, after, settings)
+	there, seen, err := c.observe(ctx, after, settings)
 	if err != nil {
 		return preview.Resource{}, err
 	}
 	seen = seen.With(change.Secrets)
 	in := rendernova.Input{Nova: after, Observed: seen, Settings: settings}
 	forecast := rendernova.Foresee(in)
-	items, more, err := c.items(ctx, after, &forecast)
+	items, more, err := there.items(ctx, after, &forecast)
 	if err != nil {
 		return preview.Resource{}, err
 	}
 	if keys := refusedKeys(items); len(keys) > 0 { // then less follows
 		forecast = rendernova.Foresee(in, keys...)
-		if items, more, err = c.items(ctx, after, &forecast); err != nil {
+		if items, more, err = there.items(ctx, after, &forecast); err != nil {
 			return preview.Resource{}, err
 		}
 	}
@@ -75,7 +75,7 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings rendernov
 			forecast.Last.ApplyFailed(after, item.Key, item.Err)
 		}
 	}
-	follows, err := c.configMap(ctx, namespace, seen.Deployments[name].ConfigMap)
+	follows, err := there.configMap(ctx, namespace, seen.Deployments[name].ConfigMap)
 	if err != nil {
 		return preview.Resource{}, err
 	}
