@@ -91,7 +91,9 @@ func note(out map[string]map[string]bool, decl ast.Decl) {
 			if out[sel.Sel.Name] == nil {
 				out[sel.Sel.Name] = map[string]bool{}
 			}
-			out[sel.Sel.Name][where(n)] = true
+			if name := where(n); name != "elsewhere" { // a list of exceptions produces nothing
+				out[sel.Sel.Name][name] = true
+			}
 		}
 		return true
 	})
