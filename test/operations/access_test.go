@@ -1,6 +1,7 @@
 package operations_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,7 +9,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/test/cluster"
 )
 
 const (
@@ -31,9 +41,9 @@ func TestTargetAccess_AllowsWhatTheOperatorMayDoAtHome(t *testing.T) {
 			want[a] = true
 		}
 	}
-	cluster := (&installation{objects: build(t, targetAccess)}).rules(t)
+	everywhere := (&installation{objects: build(t, targetAccess)}).rules(t)
 	got := (&installation{objects: build(t, targetAccess+"/namespace")}).rules(t)
-	for a := range cluster {
+	for a := range everywhere {
 		if a.resource != "clustersecretstores" {
 			t.Errorf("%s in every namespace", a)
 		}
@@ -46,27 +56,10 @@ func TestTargetAccess_AllowsWhatTheOperatorMayDoAtHome(t *testing.T) {
 
 // A person names the namespace in a kustomization; the account stays where it is.
 func TestTargetAccess_BindsTheAccountOfItsOwnNamespace(t *testing.T) {
-	base, err := filepath.Abs(targetAccess)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	write := func(folder, text string) {
-		path := filepath.Join(dir, folder)
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		from, err := filepath.Rel(path, base)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(path, "kustomization.yaml"), []byte("kind: Kustomization\n"+strings.ReplaceAll(text, "ACCESS", from)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("a", "namespace: cloud-a\nresources: [ACCESS/namespace]\n")
-	write("all", "resources: [ACCESS, ACCESS/namespace, ../a]\n")
-	write("moved", "namespace: cloud-b\nresources: [ACCESS, ACCESS/namespace]\n")
+	kustomization(t, dir, "a", "namespace: cloud-a\nresources: [ACCESS/namespace]\n")
+	kustomization(t, dir, "all", "resources: [ACCESS, ACCESS/namespace, ../a]\n")
+	kustomization(t, dir, "moved", "namespace: cloud-b\nresources: [ACCESS, ACCESS/namespace]\n")
 	const here = account + " of " + account
 	cases := map[string]struct {
 		folder string
@@ -96,5 +89,116 @@ func TestTargetAccess_BindsTheAccountOfItsOwnNamespace(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// kustomization writes one into a folder of dir and returns its path. ACCESS in the text
+// stands for the manifests of a target cluster.
+func kustomization(t *testing.T, dir, folder, text string) string {
+	t.Helper()
+	base, err := filepath.Abs(targetAccess)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, folder)
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	from, err := filepath.Rel(path, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = "kind: Kustomization\n" + strings.ReplaceAll(text, "ACCESS", from)
+	if err := os.WriteFile(filepath.Join(path, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// grant gives a target cluster's account access to a namespace, and returns a kubeconfig
+// of it that goes through the given server.
+func grant(t *testing.T, c *cluster.Cluster, namespace string, server *apiServer) []byte {
+	t.Helper()
+	apply(t, c, build(t, targetAccess))
+	apply(t, c, build(t, kustomization(t, t.TempDir(), "one", "namespace: "+namespace+"\nresources: [ACCESS/namespace]\n")))
+	cl := clientFor(t, c)
+	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: account, Name: account + "-token"}}
+	cluster.Eventually(t, "the token", func(ctx context.Context) (bool, error) {
+		err := cl.Get(ctx, client.ObjectKeyFromObject(token), token)
+		return err == nil && len(token.Data[corev1.ServiceAccountTokenKey]) > 0, err
+	})
+	config := clientcmdapi.NewConfig()
+	config.Clusters["edge"] = &clientcmdapi.Cluster{Server: server.URL, CertificateAuthorityData: server.CA}
+	config.AuthInfos[account] = &clientcmdapi.AuthInfo{Token: string(token.Data[corev1.ServiceAccountTokenKey])}
+	config.Contexts["edge"] = &clientcmdapi.Context{Cluster: "edge", AuthInfo: account}
+	config.CurrentContext = "edge"
+	raw, err := clientcmd.Write(*config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// A Nova lives on another cluster with what the manifests grant there, and nothing else.
+func TestTargetAccess_IsEnoughForAPlacedNova(t *testing.T) {
+	c, elsewhere := cluster.Shared(t), cluster.StartFor(t, options())
+	i := install(t, c, root+"/kustomize/overlays/cluster")
+	removeWebhooks(t, c)
+	home := &world{t: t, cluster: c, namespace: c.Namespace(t), client: clientFor(t, c)}
+	namespaces := func(names ...string) (objects []*unstructured.Unstructured) {
+		for _, name := range names {
+			u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+			u.SetName(name)
+			objects = append(objects, u)
+		}
+		return objects
+	}
+	apply(t, c, namespaces("c5c3-clusters"))
+	apply(t, elsewhere, namespaces(home.namespace))
+	target := newWorld(t, elsewhere, home.namespace)
+	target.inputs()
+	there := newAPIServer(t, elsewhere.Config)
+	there.network = target.played.Network
+	registration := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "c5c3-clusters", Name: "edge", Labels: map[string]string{"sigs.k8s.io/multicluster-runtime-kubeconfig": "true"}},
+		Data:       map[string][]byte{"kubeconfig": grant(t, elsewhere, home.namespace, there), "namespaces": []byte(home.namespace)},
+	}
+	if err := home.client.Create(t.Context(), registration); err != nil {
+		t.Fatal(err)
+	}
+	i.freeLease(t, c)
+	o := i.start(t, c, target.played.Network, "--enable-webhooks=false")
+	o.awaitReady(t)
+
+	n := home.nova()
+	n.Spec.TargetClusterRef = &v1alpha1.TargetClusterRefSpec{Name: "edge"}
+	home.create(n)
+	home.awaitReady()
+	home.patch(everything)
+	home.awaitReady()
+	home.patch(nothing)
+	home.awaitReady()
+	home.remove()
+	for _, gvk := range rendernova.Kinds() {
+		for _, u := range target.list(gvk) {
+			if u.GetLabels()["openstack.c5c3.io/owner-name"] == "nova" && u.GetDeletionTimestamp() == nil {
+				t.Errorf("%s/%s is left", u.GetKind(), u.GetName())
+			}
+		}
+	}
+	there.mustAllow(t)
+	o.api.mustAllow(t)
+	o.mustLog(t)
+	for a, in := range there.used() {
+		want := []string{home.namespace}
+		if a.resource == "clustersecretstores" {
+			want = []string{""}
+		}
+		if diff := cmp.Diff(want, in); diff != "" {
+			t.Errorf("%s: %s", a, diff)
+		}
+	}
+	if there.used()[access{"", "services/proxy", "get"}] == nil {
+		t.Error("the API was not asked for its health through the API server")
 	}
 }

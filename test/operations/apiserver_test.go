@@ -14,13 +14,19 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/c5c3/nova-operator/test/surroundings"
 )
 
 // access is one thing a role allows.
@@ -45,6 +51,8 @@ type apiServer struct {
 	forbidden []string
 	delay     func(*request.RequestInfo) time.Duration
 	held      int
+	// network answers for the service proxy, whose pods are simulated; nil asks the server.
+	network *surroundings.Network
 }
 
 var parse = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
@@ -79,6 +87,10 @@ func newAPIServer(t *testing.T, config *rest.Config) *apiServer {
 			select {
 			case <-time.After(s.note(info)):
 			case <-r.Context().Done():
+				return
+			}
+			if s.network != nil && info.Resource == "services" && info.Subresource == "proxy" {
+				s.serviceProxy(w, r, config, info)
 				return
 			}
 		}
@@ -116,6 +128,39 @@ func (s *apiServer) note(info *request.RequestInfo) time.Duration {
 		s.held++
 	}
 	return held
+}
+
+// serviceProxy answers as the API server does where pods are real: it asks whether the
+// caller may, then the Service.
+func (s *apiServer) serviceProxy(w http.ResponseWriter, r *http.Request, config *rest.Config, info *request.RequestInfo) {
+	as := rest.AnonymousClientConfig(config)
+	as.BearerToken = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	caller, err := kubernetes.NewForConfig(as)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	review, err := caller.AuthorizationV1().SelfSubjectAccessReviews().Create(r.Context(), &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: info.Namespace, Verb: info.Verb, Resource: info.Resource, Subresource: info.Subresource, Name: info.Name,
+		}},
+	}, metav1.CreateOptions{})
+	if err != nil || !review.Status.Allowed {
+		s.mu.Lock()
+		s.forbidden = append(s.forbidden, r.Method+" "+r.URL.Path)
+		s.mu.Unlock()
+		http.Error(w, fmt.Sprint("forbidden: ", err), http.StatusForbidden)
+		return
+	}
+	// scheme:name:port, as in the path.
+	part := strings.Split(info.Name, ":")
+	if len(part) != 3 {
+		http.Error(w, "no Service is called "+info.Name, http.StatusBadRequest)
+		return
+	}
+	out := r.Clone(r.Context())
+	out.URL = &url.URL{Scheme: part[0], Host: part[1] + "." + info.Namespace + ".svc.cluster.local:" + part[2], Path: "/"}
+	s.network.ServeHTTP(w, out)
 }
 
 // holding reports whether a request has been held up.

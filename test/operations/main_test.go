@@ -21,6 +21,11 @@ const root = "../.."
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
+	cluster.Main(m, options())
+}
+
+// options are those of every cluster here.
+func options() cluster.Options {
 	var paths []string
 	for _, folder := range []string{filepath.Join(root, "kustomize", "crd"), "testdata/standins.yaml"} {
 		path, err := filepath.Abs(folder)
@@ -29,7 +34,7 @@ func TestMain(m *testing.M) {
 		}
 		paths = append(paths, path)
 	}
-	cluster.Main(m, cluster.Options{CRDs: append(paths, cluster.AllCRDs...)})
+	return cluster.Options{CRDs: append(paths, cluster.AllCRDs...)}
 }
 
 // binary builds the operator, once.
