@@ -191,7 +191,7 @@ func (f *Fleet) drop(ctx context.Context, name multicluster.ClusterName, why err
 		before.end()
 		log.Info("Disengaged target cluster", "cluster", name, "reason", why.Error())
 	}
-	if errors.Is(multicluster.ErrClusterNotFound, why) { // nothing is refused: there is nothing
+	if why == multicluster.ErrClusterNotFound { //nolint:errorlint // bare, it refuses nothing: there is nothing
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		delete(f.engagements, name)

@@ -348,8 +348,8 @@ func exposeService(t *testing.T, config *rest.Config, namespace, address string,
 		&corev1.Service{ObjectMeta: named, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "api", Port: 8774}}}},
 		// The API server reads these, not EndpointSlices.
 		&corev1.Endpoints{ObjectMeta: named, Subsets: []corev1.EndpointSubset{{ //nolint:staticcheck // deprecated, and read all the same
-			Addresses: []corev1.EndpointAddress{{IP: address, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: pod.Name}}}, //nolint:staticcheck // as above
-			Ports:     []corev1.EndpointPort{{Name: "api", Port: int32(port)}},                                                                        //nolint:gosec,staticcheck // a port; as above
+			Addresses: []corev1.EndpointAddress{{IP: address, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: pod.Name}}},
+			Ports:     []corev1.EndpointPort{{Name: "api", Port: int32(port)}}, //nolint:gosec // a port
 		}}},
 	} {
 		if err := cl.Create(t.Context(), o); err != nil {
