@@ -27,6 +27,7 @@ import (
 	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/cmd/internal/live"
 	"github.com/c5c3/nova-operator/cmd/internal/offline"
+	"github.com/c5c3/nova-operator/controllers/nova"
 	"github.com/c5c3/nova-operator/kustomize/crd"
 	"github.com/c5c3/nova-operator/preview"
 	"github.com/c5c3/nova-operator/render"
@@ -226,7 +227,7 @@ func (w *world) snapshot() map[string]object {
 		}
 		for i := range list.Items {
 			u := &list.Items[i]
-			if ref := metav1.GetControllerOf(u); ref == nil || ref.UID != n.UID || u.GetDeletionTimestamp() != nil {
+			if !nova.OwnerOf(n).Owns(u) || u.GetDeletionTimestamp() != nil {
 				continue
 			}
 			out[u.GetKind()+"/"+u.GetName()] = objectOf(u, w.veil)

@@ -82,7 +82,7 @@ type stage struct {
 	surroundings *surroundings.Surroundings
 }
 
-func newStage(t *testing.T) *stage {
+func newStage(t *testing.T, change ...func(*operator.Options)) *stage {
 	t.Helper()
 	c := cluster.Shared(t)
 	w := newWorld(t, c)
@@ -95,10 +95,14 @@ func newStage(t *testing.T) *stage {
 	s.open.Store(true)
 	config := rest.CopyConfig(c.Config)
 	config.Wrap(s.wrap)
-	mgr, err := operator.New(config, operator.Options{
+	options := operator.Options{
 		MetricsAddress: "0", ProbeAddress: "0", SyncPeriod: 10 * time.Minute, Namespace: w.namespace,
 		HTTP: played.Network.Client(), Reused: true,
-	})
+	}
+	for _, c := range change {
+		c(&options)
+	}
+	mgr, err := operator.New(config, options)
 	if err != nil {
 		t.Fatal(err)
 	}
