@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 	"maps"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,9 +18,11 @@ const FieldOwner = "cobaltcore-operator"
 
 // Labels that mark a child on a target cluster.
 const (
-	LabelOwnerKind      = "openstack.c5c3.io/owner-kind"
-	LabelOwnerName      = "openstack.c5c3.io/owner-name"
-	LabelOwnerNamespace = "openstack.c5c3.io/owner-namespace"
+	LabelOwnerKind      = ownerLabels + "kind"
+	LabelOwnerName      = ownerLabels + "name"
+	LabelOwnerNamespace = ownerLabels + "namespace"
+
+	ownerLabels = "openstack.c5c3.io/owner-"
 )
 
 // Mark is how an owner marks its children.
@@ -49,6 +52,11 @@ func (o Owner) labels() map[string]string {
 	return map[string]string{
 		LabelOwnerKind: o.Kind, LabelOwnerName: o.Name, LabelOwnerNamespace: o.Namespace,
 	}
+}
+
+// IsMark tells a change of a mark of ownership from one of what was asked for.
+func (c Change) IsMark() bool {
+	return strings.HasPrefix(c.Path, "metadata.ownerReferences") || strings.HasPrefix(c.Path, "metadata.labels["+ownerLabels)
 }
 
 // markable says why this owner cannot mark any child, or nil.

@@ -85,7 +85,7 @@ func firstClause(reason string) string {
 // Payload compares what the operator owns of a live object with a payload, but for the
 // marks of ownership, which the applier puts on.
 func Payload(live, payload *unstructured.Unstructured, veil apply.Veil) []apply.Change {
-	return slices.DeleteFunc(apply.Compare(live, payload, veil), func(c apply.Change) bool { return strings.HasPrefix(c.Path, "metadata.ownerReferences") })
+	return slices.DeleteFunc(apply.Compare(live, payload, veil), apply.Change.IsMark)
 }
 
 // Offline pairs the objects of two settled worlds. before is nil when the resource is
