@@ -166,6 +166,11 @@ func TestTargetAccess_IsEnoughForAPlacedNova(t *testing.T) {
 	if err := home.client.Create(t.Context(), registration); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { // the next operator would ask for a cluster that has gone
+		if err := home.client.Delete(context.Background(), registration); err != nil {
+			t.Error(err)
+		}
+	})
 	i.freeLease(t, c)
 	o := i.start(t, c, target.played.Network, "--enable-webhooks=false")
 	o.awaitReady(t)
