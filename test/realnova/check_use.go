@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,6 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/controllers/clusters"
 )
 
 // admin signs in with every right.
@@ -36,6 +39,9 @@ func (c *cloud) listServices(ctx context.Context) ([]service, error) {
 // checkAPI asks what a person asks first.
 func checkAPI(ctx context.Context, r *rig) (string, error) {
 	if err := get(ctx, serviceURL("nova", "8774")+"/"); err != nil {
+		return "", err
+	}
+	if err := r.askThroughProxy(ctx); err != nil {
 		return "", err
 	}
 	admin, err := r.admin(ctx)
@@ -57,7 +63,30 @@ func checkAPI(ctx context.Context, r *rig) (string, error) {
 		slices.Sort(up)
 		return slices.Contains(up, "nova-conductor") && slices.Contains(up, "nova-scheduler"), nil
 	})
-	return "up: " + strings.Join(up, ", "), err
+	return "up: " + strings.Join(up, ", ") + "; the API server's service proxy reaches it, too", err
+}
+
+// askThroughProxy asks the API as the operator does where the Nova is placed on a target
+// cluster.
+func (r *rig) askThroughProxy(ctx context.Context) error {
+	proxy, err := clusters.ServiceProxy(r.control.Config)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, serviceURL("nova", "8774")+"/", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := (&http.Client{Transport: proxy, Timeout: 10 * time.Second}).Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && (resp.StatusCode != http.StatusOK || !strings.Contains(string(body), "v2.1")) {
+		err = fmt.Errorf("through the service proxy the API answers %d: %.200s", resp.StatusCode, body)
+	}
+	return err
 }
 
 // poolConfig is what a pool adds to the contract. The driver makes believe, but for its
