@@ -50,7 +50,8 @@ var needsPerson = map[string]bool{
 	// is judged by the error: see ApplyFailed of the decision.
 	ReasonApplyError: true,
 
-	// Both are looked for at start only, so a definition that comes later helps nobody.
+	// Somebody has to install the definition. At home the operator looks for both at its
+	// start only; on a target cluster it finds them by itself.
 	ReasonVPANotInstalled:        true,
 	ReasonGatewayAPINotInstalled: true,
 

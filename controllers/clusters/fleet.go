@@ -206,7 +206,9 @@ func (f *Fleet) drop(ctx context.Context, name multicluster.ClusterName, why err
 // engage starts a cluster and tells about it. It runs until the manager stops or the
 // engagement ends. The library's own start of a cluster is not used: the end of an old
 // engagement there removes the new one of the same name.
-func (f *Fleet) engage(ctx context.Context, name multicluster.ClusterName, r Registration) error {
+func (f *Fleet) engage(ctx context.Context, name multicluster.ClusterName, r Registration) (err error) {
+	running := f.attempt(ctx, name, r)
+	defer func() { err = running.over(err) }()
 	config := rest.CopyConfig(r.Config)
 	config.QPS, config.Burst, config.UserAgent = f.home.QPS, f.home.Burst, f.home.UserAgent
 	log := ctrl.LoggerFrom(ctx).WithValues("cluster", name)
@@ -214,7 +216,7 @@ func (f *Fleet) engage(ctx context.Context, name multicluster.ClusterName, r Reg
 	if err != nil {
 		return fmt.Errorf("build client: %w", err)
 	}
-	if err := ask(ctx, config, web); err != nil {
+	if err := ask(running, config, web); err != nil {
 		return err
 	}
 	cl, err := cluster.New(config, func(o *cluster.Options) {
@@ -228,13 +230,13 @@ func (f *Fleet) engage(ctx context.Context, name multicluster.ClusterName, r Reg
 		for _, ns := range r.Namespaces {
 			o.Cache.DefaultNamespaces[ns] = cache.Config{}
 		}
+		o.Cache.DefaultWatchErrorHandler = running.watchError
 	})
 	if err != nil {
 		return fmt.Errorf("build client: %w", err)
 	}
-	running, end := context.WithCancel(ctx)
 	go func() {
-		defer end()
+		defer running.end()
 		if err := cl.Start(running); err != nil {
 			log.Error(err, "Target cluster stopped")
 		}
@@ -242,16 +244,11 @@ func (f *Fleet) engage(ctx context.Context, name multicluster.ClusterName, r Reg
 	syncing, cancel := context.WithTimeout(running, syncLimit)
 	defer cancel()
 	if !cl.GetCache().WaitForCacheSync(syncing) {
-		end()
 		return fmt.Errorf("its cache did not start within %s", syncLimit)
 	}
 	// Whoever is told asks for the cluster at once.
-	f.set(name, engagement{fingerprint: r.fingerprint, cluster: cl, ended: running.Done(), end: end})
-	if err := f.aware.Engage(running, name, cl); err != nil {
-		end()
-		return err
-	}
-	return nil
+	f.set(name, engagement{fingerprint: r.fingerprint, cluster: cl, ended: running.Done(), end: running.end})
+	return f.aware.Engage(running, name, cl)
 }
 
 // ask finds out whether a server answers and takes the credential. What a server says is

@@ -43,6 +43,7 @@ type world struct {
 	engaged map[multicluster.ClusterName][]engagement
 	// refuse is what Engage answers.
 	refuse error
+	busy   func(context.Context, kubecluster.Cluster) error
 }
 
 type engagement struct {
@@ -87,9 +88,20 @@ func newWorld(t *testing.T) *world {
 // Engage notes what the fleet tells.
 func (w *world) Engage(ctx context.Context, name multicluster.ClusterName, cl kubecluster.Cluster) error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.engaged[name] = append(w.engaged[name], engagement{ctx, cl})
-	return w.refuse
+	busy, refuse := w.busy, w.refuse
+	w.mu.Unlock()
+	if busy != nil {
+		return busy(ctx, cl)
+	}
+	return refuse
+}
+
+// engages lets the listener do something when it is told.
+func (w *world) engages(busy func(context.Context, kubecluster.Cluster) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy = busy
 }
 
 func (w *world) engagements(name string) []engagement {
@@ -397,6 +409,48 @@ func TestFleet_FailureToldByTheListenerIsKept(t *testing.T) {
 		_, err := w.fleet.Get(ctx, "edge")
 		return err == nil, err
 	})
+}
+
+// A cache that may not list a kind never fills: nobody waits for it.
+func TestFleet_AMissingPermissionIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "access", Namespace: w.namespace}}
+	if err := w.client.Create(t.Context(), account); err != nil {
+		t.Fatal(err)
+	}
+	token := &authenticationv1.TokenRequest{}
+	if err := w.client.SubResource("token").Create(t.Context(), account, token); err != nil {
+		t.Fatal(err)
+	}
+	w.engages(func(ctx context.Context, cl kubecluster.Cluster) error {
+		_, err := cl.GetCache().GetInformer(ctx, &corev1.ConfigMap{})
+		return err
+	})
+	w.register("edge", byToken(token.Status.Token))
+	w.broken("edge", `configmaps is forbidden: User "system:serviceaccount:`+w.namespace+`:access" cannot list resource "configmaps"`)
+	w.ended("edge", 1)
+	w.change("edge", func(s *corev1.Secret) { s.Data["kubeconfig"] = kubeconfigOf(t, w.home.Config) })
+	cluster.Eventually(t, "an engagement with the permission", func(ctx context.Context) (bool, error) {
+		_, err := w.fleet.Get(ctx, "edge")
+		return err == nil, err
+	})
+}
+
+// A registration that is put right does not wait for the attempt with the wrong one.
+func TestFleet_AChangeEndsAnAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.engages(func(ctx context.Context, _ kubecluster.Cluster) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	w.register("edge")
+	cluster.Eventually(t, "an attempt", func(context.Context) (bool, error) { return len(w.engagements("edge")) == 1, nil })
+	w.engages(nil)
+	w.change("edge", func(s *corev1.Secret) { s.Data["namespaces"] = []byte(w.namespace) })
+	w.ended("edge", 1)
+	w.get("edge", 2)
 }
 
 func TestFleet_IndexesNothing(t *testing.T) {

@@ -84,7 +84,7 @@ func TestFidelity_WhatWasPrintedHappens(t *testing.T) {
 
 // elsewhere are fields no edit can change on a running Nova.
 var elsewhere = map[string]string{
-	"targetClusterRef":     "placement on another cluster is refused by this build",
+	"targetClusterRef":     "immutable; TestStates_APlacedNova",
 	"apiDatabase.database": "immutable",
 	"database.database":    "immutable",
 }
