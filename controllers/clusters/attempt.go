@@ -14,33 +14,33 @@ import (
 // errChanged ends an attempt whose registration is no longer the one it began with.
 var errChanged = errors.New("its registration changed meanwhile")
 
-// attempt is the context of an engagement. Until that has succeeded it ends early where
-// waiting is in vain: a cache that may not list a kind never fills, and a registration
-// that was put right must not wait for the wrong one.
+// attempt is an engagement until it has succeeded. It ends early where waiting is in
+// vain: a cache that may not list a kind never fills, and a registration that was put
+// right must not wait for the wrong one.
 type attempt struct {
-	context.Context
 	cancel  context.CancelCauseFunc
 	settled atomic.Bool
 }
 
-func (f *Fleet) attempt(ctx context.Context, name multicluster.ClusterName, r Registration) *attempt {
+// attempt returns the context of an engagement, too: it goes on after a success.
+func (f *Fleet) attempt(ctx context.Context, name multicluster.ClusterName, r Registration) (context.Context, *attempt) {
 	a := &attempt{}
-	a.Context, a.cancel = context.WithCancelCause(ctx)
+	ctx, a.cancel = context.WithCancelCause(ctx)
 	go func() {
 		tick := time.NewTicker(minBackoff)
 		defer tick.Stop()
 		for !a.settled.Load() {
 			select {
-			case <-a.Done():
+			case <-ctx.Done():
 				return
 			case <-tick.C:
 			}
-			if now, err := Find(a, f.reader, f.options.Namespace, name.String()); err != nil || now.fingerprint != r.fingerprint {
+			if now, err := Find(ctx, f.reader, f.options.Namespace, name.String()); err != nil || now.fingerprint != r.fingerprint {
 				a.giveUp(errChanged)
 			}
 		}
 	}()
-	return a
+	return ctx, a
 }
 
 // end ends the engagement.
@@ -54,9 +54,9 @@ func (a *attempt) giveUp(why error) {
 
 // over settles the attempt. It returns why it was given up, else what came of it, and
 // ends a failed one.
-func (a *attempt) over(err error) error {
+func (a *attempt) over(ctx context.Context, err error) error {
 	a.settled.Store(true)
-	if why := context.Cause(a); why != nil {
+	if why := context.Cause(ctx); why != nil {
 		return why
 	}
 	if err != nil {

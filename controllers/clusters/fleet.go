@@ -207,8 +207,8 @@ func (f *Fleet) drop(ctx context.Context, name multicluster.ClusterName, why err
 // engagement ends. The library's own start of a cluster is not used: the end of an old
 // engagement there removes the new one of the same name.
 func (f *Fleet) engage(ctx context.Context, name multicluster.ClusterName, r Registration) (err error) {
-	running := f.attempt(ctx, name, r)
-	defer func() { err = running.over(err) }()
+	running, attempt := f.attempt(ctx, name, r)
+	defer func() { err = attempt.over(running, err) }()
 	config := rest.CopyConfig(r.Config)
 	config.QPS, config.Burst, config.UserAgent = f.home.QPS, f.home.Burst, f.home.UserAgent
 	log := ctrl.LoggerFrom(ctx).WithValues("cluster", name)
@@ -230,13 +230,13 @@ func (f *Fleet) engage(ctx context.Context, name multicluster.ClusterName, r Reg
 		for _, ns := range r.Namespaces {
 			o.Cache.DefaultNamespaces[ns] = cache.Config{}
 		}
-		o.Cache.DefaultWatchErrorHandler = running.watchError
+		o.Cache.DefaultWatchErrorHandler = attempt.watchError
 	})
 	if err != nil {
 		return fmt.Errorf("build client: %w", err)
 	}
 	go func() {
-		defer running.end()
+		defer attempt.end()
 		if err := cl.Start(running); err != nil {
 			log.Error(err, "Target cluster stopped")
 		}
@@ -247,7 +247,7 @@ func (f *Fleet) engage(ctx context.Context, name multicluster.ClusterName, r Reg
 		return fmt.Errorf("its cache did not start within %s", syncLimit)
 	}
 	// Whoever is told asks for the cluster at once.
-	f.set(name, engagement{fingerprint: r.fingerprint, cluster: cl, ended: running.Done(), end: running.end})
+	f.set(name, engagement{fingerprint: r.fingerprint, cluster: cl, ended: running.Done(), end: attempt.end})
 	return f.aware.Engage(running, name, cl)
 }
 
