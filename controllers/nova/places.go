@@ -33,8 +33,7 @@ type Place struct {
 
 // NewPlace returns a cluster as a place. The optional kinds of the operator's own cluster
 // are asked for once: its watches are built from the answer. Those of a target cluster
-// are asked for in every pass.
-// web reaches Services; nil means the default transport.
+// are asked for in every pass. web reaches Services; nil means the default transport.
 func NewPlace(cl cluster.Cluster, web *http.Client, latched bool) (Place, error) {
 	if web == nil {
 		web = &http.Client{}
@@ -69,6 +68,8 @@ var ErrNoFleet = errors.New("this operator reaches its own cluster only: it runs
 
 // place is a Place in use.
 type place struct {
+	// cluster is what a target was engaged as; nil at home.
+	cluster  cluster.Cluster
 	observer observer
 	applier  *apply.Applier
 	health   *healthProbe
@@ -111,7 +112,7 @@ func (p *places) of(ctx context.Context, n *v1alpha1.Nova) (*place, error) {
 		return nil, ErrNoFleet
 	}
 	name := n.Spec.TargetClusterRef.Name
-	_, err := p.fleet.Get(ctx, multicluster.ClusterName(name))
+	engaged, err := p.fleet.Get(ctx, multicluster.ClusterName(name))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !errors.Is(err, multicluster.ErrClusterNotFound) {
@@ -122,7 +123,8 @@ func (p *places) of(ctx context.Context, n *v1alpha1.Nova) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	if target := p.targets[name]; target != nil {
+	// After a change of the registration the name may stand for another cluster.
+	if target := p.targets[name]; target != nil && target.cluster == engaged {
 		return target, nil
 	}
 	return nil, clusters.ErrEngaging

@@ -225,7 +225,9 @@ func (r *Reconciler) Engage(ctx context.Context, name multicluster.ClusterName, 
 			return fmt.Errorf("fill the cache: %w", err)
 		}
 	}
-	r.places.engage(ctx, l.target, r.use(target))
+	place := r.use(target)
+	place.cluster = cl
+	r.places.engage(ctx, l.target, place)
 	l.wake(ctx)
 	context.AfterFunc(ctx, func() { l.wake(context.Background()) })
 	return nil
