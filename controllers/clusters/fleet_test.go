@@ -122,6 +122,20 @@ func (w *world) register(name string, change ...func(*clientcmdapi.Cluster, *cli
 	}
 }
 
+// account makes a ServiceAccount without permissions and returns a token of it.
+func (w *world) account(name string) string {
+	w.t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.namespace}}
+	if err := w.client.Create(w.t.Context(), account); err != nil {
+		w.t.Fatal(err)
+	}
+	token := &authenticationv1.TokenRequest{}
+	if err := w.client.SubResource("token").Create(w.t.Context(), account, token); err != nil {
+		w.t.Fatal(err)
+	}
+	return token.Status.Token
+}
+
 // change edits a registration.
 func (w *world) change(name string, edit func(*corev1.Secret)) {
 	w.t.Helper()
@@ -349,20 +363,13 @@ func TestFleet_ScopeOfNamespaces(t *testing.T) {
 func TestFleet_ByTokenOfAServiceAccount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "access", Namespace: w.namespace}}
-	if err := w.client.Create(t.Context(), account); err != nil {
-		t.Fatal(err)
-	}
-	token := &authenticationv1.TokenRequest{}
-	if err := w.client.SubResource("token").Create(t.Context(), account, token); err != nil {
-		t.Fatal(err)
-	}
-	w.register("edge", byToken(token.Status.Token))
+	token := w.account("access")
+	w.register("edge", byToken(token))
 	err := w.get("edge", 1).GetAPIReader().Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "edge"}, &corev1.Secret{})
 	if want := "system:serviceaccount:" + w.namespace + ":access"; !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want) {
 		t.Errorf("read as %s: %v", want, err)
 	}
-	if strings.Contains(logs.String(), token.Status.Token) {
+	if strings.Contains(logs.String(), token) {
 		t.Error("the token is in the log")
 	}
 }
@@ -415,19 +422,12 @@ func TestFleet_FailureToldByTheListenerIsKept(t *testing.T) {
 func TestFleet_AMissingPermissionIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "access", Namespace: w.namespace}}
-	if err := w.client.Create(t.Context(), account); err != nil {
-		t.Fatal(err)
-	}
-	token := &authenticationv1.TokenRequest{}
-	if err := w.client.SubResource("token").Create(t.Context(), account, token); err != nil {
-		t.Fatal(err)
-	}
+	token := w.account("access")
 	w.engages(func(ctx context.Context, cl kubecluster.Cluster) error {
 		_, err := cl.GetCache().GetInformer(ctx, &corev1.ConfigMap{})
 		return err
 	})
-	w.register("edge", byToken(token.Status.Token))
+	w.register("edge", byToken(token))
 	w.broken("edge", `configmaps is forbidden: User "system:serviceaccount:`+w.namespace+`:access" cannot list resource "configmaps"`)
 	w.ended("edge", 1)
 	w.change("edge", func(s *corev1.Secret) { s.Data["kubeconfig"] = kubeconfigOf(t, w.home.Config) })

@@ -120,21 +120,6 @@ func (w *world) labelled() (names []string) {
 	return names
 }
 
-// eachChild visits every object of a child's kind.
-func (w *world) eachChild(visit func(*unstructured.Unstructured)) {
-	w.t.Helper()
-	for _, gvk := range rendernova.Kinds() {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := w.client.List(w.t.Context(), list, client.InNamespace(w.namespace)); err != nil {
-			w.t.Fatal(err)
-		}
-		for i := range list.Items {
-			visit(&list.Items[i])
-		}
-	}
-}
-
 func (w *world) awaitGone() {
 	w.t.Helper()
 	cluster.Eventually(w.t, "the Nova to go", func(ctx context.Context) (bool, error) {

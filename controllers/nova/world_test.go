@@ -276,6 +276,18 @@ func (w *world) inventory() []string {
 		w.t.Fatal(err)
 	}
 	var out []string
+	w.eachChild(func(u *unstructured.Unstructured) {
+		if ref := metav1.GetControllerOf(u); ref != nil && ref.UID == n.UID {
+			out = append(out, u.GetKind()+"/"+u.GetName())
+		}
+	})
+	slices.Sort(out)
+	return out
+}
+
+// eachChild visits every object of a child's kind.
+func (w *world) eachChild(visit func(*unstructured.Unstructured)) {
+	w.t.Helper()
 	for _, gvk := range rendernova.Kinds() {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
@@ -283,13 +295,9 @@ func (w *world) inventory() []string {
 			w.t.Fatal(err)
 		}
 		for i := range list.Items {
-			if ref := metav1.GetControllerOf(&list.Items[i]); ref != nil && ref.UID == n.UID {
-				out = append(out, gvk.Kind+"/"+list.Items[i].GetName())
-			}
+			visit(&list.Items[i])
 		}
 	}
-	slices.Sort(out)
-	return out
 }
 
 // settled waits until the manager has asked nothing of the API server for a while,
