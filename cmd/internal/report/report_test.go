@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
 	"github.com/c5c3/nova-operator/cmd/internal/check"
 )
@@ -122,6 +123,33 @@ func TestWrite_SARIFIsWhatCodeHostsTake(t *testing.T) {
 	want := []string{"a b,c:d%.yaml", "deploy/nova.yaml", "stdin", "stdin", "/elsewhere/x.yaml"}
 	if diff := cmp.Diff(want, uris); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The schema of the standard takes it, and its types hold all of it.
+func TestWrite_SARIFIsValid(t *testing.T) {
+	base := t.TempDir()
+	for name, findings := range map[string][]Finding{"findings": some(base), "none": nil} {
+		t.Run(name, func(t *testing.T) {
+			text := write(t, "sarif", base, findings)
+			decoder := json.NewDecoder(strings.NewReader(text))
+			decoder.DisallowUnknownFields()
+			if err := decoder.Decode(&sarif.Report{}); err != nil {
+				t.Error(err)
+			}
+			log, err := sarif.FromString(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Its types write these where nobody gave them.
+			log.Runs[0].Language, log.Runs[0].Tool.Driver.Language, log.Runs[0].NewlineSequences = "en", "en", []string{"\n"}
+			if len(log.Runs) != 1 || len(log.Runs[0].Results) != len(findings) {
+				t.Errorf("runs %+v", log.Runs)
+			}
+			if err := log.Validate(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
