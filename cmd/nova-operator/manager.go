@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/c5c3/nova-operator/controllers/clusters"
 	"github.com/c5c3/nova-operator/controllers/operator"
 )
 
@@ -49,7 +50,7 @@ func newManagerCommand() *cobra.Command {
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "run only while holding the lease "+operator.LeaseName)
 	f.DurationVar(&o.syncPeriod, "sync-period", 10*time.Minute, "how often every resource is looked at without an event")
 	f.StringVar(&o.namespace, "namespace", "", "watch this namespace only and read no cluster-wide object; empty watches all")
-	f.StringVar(&o.clustersNamespace, "clusters-namespace", "c5c3-clusters", "namespace of the Secrets that register target clusters; empty turns them off, and so does --namespace")
+	f.StringVar(&o.clustersNamespace, "clusters-namespace", clusters.DefaultNamespace, "namespace of the Secrets that register target clusters; empty turns them off, and so does --namespace")
 	f.BoolVar(&o.webhooks, "enable-webhooks", true, "serve admission; needs a certificate, and no --namespace")
 	f.BoolVar(&o.controllers, "enable-controllers", true, "run the controllers; without them the process serves admission alone")
 	f.IntVar(&o.webhookPort, "webhook-port", 9443, "port admission is served on")

@@ -41,9 +41,8 @@ type world struct {
 	mu sync.Mutex
 	// engaged are the engagements the fleet told about, by name, in order.
 	engaged map[multicluster.ClusterName][]engagement
-	// refuse is what Engage answers.
-	refuse error
-	busy   func(context.Context, kubecluster.Cluster) error
+	// busy is what Engage does, and its answer; nil takes every cluster.
+	busy func(context.Context, kubecluster.Cluster) error
 }
 
 type engagement struct {
@@ -89,12 +88,12 @@ func newWorld(t *testing.T) *world {
 func (w *world) Engage(ctx context.Context, name multicluster.ClusterName, cl kubecluster.Cluster) error {
 	w.mu.Lock()
 	w.engaged[name] = append(w.engaged[name], engagement{ctx, cl})
-	busy, refuse := w.busy, w.refuse
+	busy := w.busy
 	w.mu.Unlock()
 	if busy != nil {
 		return busy(ctx, cl)
 	}
-	return refuse
+	return nil
 }
 
 // engages lets the listener do something when it is told.
@@ -163,6 +162,15 @@ func (w *world) get(name string, times int) kubecluster.Cluster {
 		w.t.Errorf("told about another cluster than Get returns")
 	}
 	return got
+}
+
+// works waits until a cluster is engaged, however often that was tried.
+func (w *world) works(name string) {
+	w.t.Helper()
+	cluster.Eventually(w.t, name+" engaged", func(ctx context.Context) (bool, error) {
+		_, err := w.fleet.Get(ctx, multicluster.ClusterName(name))
+		return err == nil, err
+	})
 }
 
 // fails waits until a cluster is not engaged for a reason.
@@ -403,19 +411,12 @@ func TestFleet_UnreachableClusterIsTriedAgain(t *testing.T) {
 func TestFleet_FailureToldByTheListenerIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.mu.Lock()
-	w.refuse = errors.New("no watch possible")
-	w.mu.Unlock()
+	w.engages(func(context.Context, kubecluster.Cluster) error { return errors.New("no watch possible") })
 	w.register("edge")
 	w.broken("edge", "target cluster edge: no watch possible")
 	w.ended("edge", 1)
-	w.mu.Lock()
-	w.refuse = nil
-	w.mu.Unlock()
-	cluster.Eventually(t, "another engagement", func(ctx context.Context) (bool, error) {
-		_, err := w.fleet.Get(ctx, "edge")
-		return err == nil, err
-	})
+	w.engages(nil)
+	w.works("edge")
 }
 
 // A cache that may not list a kind never fills: nobody waits for it.
@@ -431,10 +432,7 @@ func TestFleet_AMissingPermissionIsToldAtOnce(t *testing.T) {
 	w.broken("edge", `configmaps is forbidden: User "system:serviceaccount:`+w.namespace+`:access" cannot list resource "configmaps"`)
 	w.ended("edge", 1)
 	w.change("edge", func(s *corev1.Secret) { s.Data["kubeconfig"] = kubeconfigOf(t, w.home.Config) })
-	cluster.Eventually(t, "an engagement with the permission", func(ctx context.Context) (bool, error) {
-		_, err := w.fleet.Get(ctx, "edge")
-		return err == nil, err
-	})
+	w.works("edge")
 }
 
 // A registration that is put right does not wait for the attempt with the wrong one.

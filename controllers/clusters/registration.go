@@ -27,6 +27,9 @@ import (
 // Label marks a Secret as a registration where its value is exactly "true".
 const Label = "sigs.k8s.io/multicluster-runtime-kubeconfig"
 
+// DefaultNamespace is where an operator looks for registrations that was not told another.
+const DefaultNamespace = "c5c3-clusters"
+
 // registered is the only value of Label that registers.
 const registered = "true"
 

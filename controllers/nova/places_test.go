@@ -11,6 +11,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/controllers/clusters"
+	testcluster "github.com/c5c3/nova-operator/test/cluster"
 )
 
 // answers is a fleet with one answer.
@@ -67,15 +68,10 @@ func TestPlaces(t *testing.T) {
 		})
 	}
 	end()
-	for range 1000 { // the end is told in a goroutine
-		if _, err := p.of(t.Context(), n); errors.Is(err, clusters.ErrEngaging) {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	if _, err := p.of(t.Context(), n); !errors.Is(err, clusters.ErrEngaging) {
-		t.Errorf("an ended engagement is in use: %v", err)
-	}
+	testcluster.Eventually(t, "the end of the engagement", func(ctx context.Context) (bool, error) {
+		_, err := p.of(ctx, n)
+		return errors.Is(err, clusters.ErrEngaging), nil
+	})
 	n.Spec.TargetClusterRef = nil
 	if got, err := p.of(t.Context(), n); got != p.home || err != nil {
 		t.Errorf("at home: %v, %v", got, err)

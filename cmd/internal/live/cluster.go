@@ -20,6 +20,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/controllers/clusters"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
@@ -74,7 +75,7 @@ func Of(config *rest.Config, veil apply.Veil) (*Cluster, error) {
 		return nil, fmt.Errorf("reach the cluster: %w", err)
 	}
 	return &Cluster{
-		client: c, veil: veil, clustersNamespace: defaultClustersNamespace, targets: map[string]*Cluster{},
+		client: c, veil: veil, clustersNamespace: clusters.DefaultNamespace, targets: map[string]*Cluster{},
 		applier: apply.New(apply.Options{Client: c, Reader: c, OpenAPI: disco.OpenAPIV3(), Veil: veil}),
 	}, nil
 }

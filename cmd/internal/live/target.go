@@ -13,9 +13,6 @@ import (
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
-// defaultClustersNamespace is where an operator without the flag looks for registrations.
-const defaultClustersNamespace = "c5c3-clusters"
-
 // childrenOf is the cluster of the children of a Nova. lost says why it does not resolve:
 // the operator would say it in a condition. The error is about reading the registration.
 func (c *Cluster) childrenOf(ctx context.Context, n *v1alpha1.Nova) (there *Cluster, lost string, err error) {
