@@ -2,11 +2,13 @@ package apply
 
 import (
 	"context"
+	"crypto/rand"
 	"time"
 
 	"k8s.io/client-go/openapi"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -33,7 +35,7 @@ type Options struct {
 	// Now is the clock for durations and schema refreshes; nil means time.Now.
 	Now func() time.Time
 	// Veil is the key of the digests in changes; zero draws one.
-	Veil Veil
+	Veil diff.Veil
 }
 
 // Applier carries sets out on one cluster. It is safe for concurrent use by
@@ -46,7 +48,7 @@ type Applier struct {
 	memo        *memo
 	concurrency int
 	now         func() time.Time
-	veil        Veil
+	veil        diff.Veil
 }
 
 // New returns an Applier for one cluster.
@@ -66,7 +68,7 @@ func New(o Options) *Applier {
 		a.now = time.Now
 	}
 	a.schemas = newSchemas(o.OpenAPI, a.now)
-	if a.veil = o.Veil; a.veil == (Veil{}) {
+	if a.veil = o.Veil; a.veil == (diff.Veil{}) {
 		a.veil = NewVeil()
 	}
 	return a
@@ -74,13 +76,19 @@ func New(o Options) *Applier {
 
 // Apply plans and executes. The error is Report.Err, or the reason why there is no
 // plan.
-func (a *Applier) Apply(ctx context.Context, owner Owner, set render.Set) (Report, error) {
+func (a *Applier) Apply(ctx context.Context, owner Owner, set render.Set) (diff.Report, error) {
 	plan, err := a.Plan(ctx, owner, set)
 	if err != nil {
-		return Report{}, err
+		return diff.Report{}, err
 	}
 	return a.Execute(ctx, plan)
 }
 
 // Forget drops what the memo holds for an owner that is gone.
 func (a *Applier) Forget(owner Owner) { a.memo.forget(owner) }
+
+// NewVeil draws the key of a veil.
+func NewVeil() (v diff.Veil) {
+	_, _ = rand.Read(v[:]) // never fails
+	return v
+}

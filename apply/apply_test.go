@@ -9,15 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
 // wantError checks that the only failing object is of cause and that its text names
 // what a person needs.
-func wantError(t *testing.T, err error, cause Cause, mentions ...string) {
+func wantError(t *testing.T, err error, cause diff.Cause, mentions ...string) {
 	t.Helper()
-	var e *Error
+	var e *diff.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("error %v is not typed", err)
 	}
@@ -34,7 +35,7 @@ func wantError(t *testing.T, err error, cause Cause, mentions ...string) {
 	}
 }
 
-func wantActions(t *testing.T, r Report, want string) {
+func wantActions(t *testing.T, r diff.Report, want string) {
 	t.Helper()
 	if got := actions(r); got != want {
 		t.Errorf("actions %q, want %q", got, want)
@@ -123,11 +124,11 @@ func TestApply_DriftIsPutRightAndReported(t *testing.T) {
 	if len(r.Drifts) != 1 || len(r.Drifts[0].Changes) != 1 {
 		t.Fatalf("drifts %+v", r.Drifts)
 	}
-	want := Change{Path: "spec.template.spec.containers[name=api].image", From: "evil", To: "nova:2026.1", Manager: "kubectl-edit"}
+	want := diff.Change{Path: "spec.template.spec.containers[name=api].image", From: "evil", To: "nova:2026.1", Manager: "kubectl-edit"}
 	if r.Drifts[0].Changes[0] != want {
 		t.Errorf("change %+v", r.Drifts[0].Changes[0])
 	}
-	wantConflict := Conflict{Key: key, Path: `spec.template.spec.containers[name="api"].image`, Manager: "kubectl-edit"}
+	wantConflict := diff.Conflict{Key: key, Path: `spec.template.spec.containers[name="api"].image`, Manager: "kubectl-edit"}
 	if len(r.Conflicts) != 1 || r.Conflicts[0] != wantConflict {
 		t.Errorf("conflicts %+v", r.Conflicts)
 	}
@@ -220,7 +221,7 @@ func TestApply_OneBadObject(t *testing.T) {
 	set.Absent = []render.Absent{{Key: absent.Key()}}
 	set.Prunable = []schemaGVK{configMapKind}
 	r, err := e.run(set)
-	wantError(t, err, CauseInvalid, "bad", "data[not a key]", "correct the named fields")
+	wantError(t, err, diff.CauseInvalid, "bad", "data[not a key]", "correct the named fields")
 	wantActions(t, r, "bad:failed config:create api:skipped old:skipped")
 	if r.Done() || r.Counts.Failed != 1 || r.Counts.Skipped != 2 {
 		t.Errorf("counts %+v", r.Counts)
@@ -232,7 +233,7 @@ func TestApply_OneBadObject(t *testing.T) {
 	bad.Stage = render.StageNetwork
 	set.Desired[0] = bad
 	r, err = e.run(set)
-	wantError(t, err, CauseInvalid, "bad")
+	wantError(t, err, diff.CauseInvalid, "bad")
 	wantActions(t, r, "config:unchanged api:create bad:failed old:delete gone:skipped")
 }
 

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -159,7 +160,7 @@ func (e *bench) contender(b *testing.B, who string, m *meter) contender {
 		e.as(config)
 		return ours{New(Options{Client: c, Reader: e.reader, OpenAPI: e.applier.schemas.source}), e.owner}
 	case "flux":
-		manager := ssa.NewResourceManager(c, nil, ssa.Owner{Field: FieldOwner, Group: "test.c5c3.io"})
+		manager := ssa.NewResourceManager(c, nil, ssa.Owner{Field: diff.FieldOwner, Group: "test.c5c3.io"})
 		manager.SetConcurrency(defaultConcurrency)
 		return flux{manager, e.owner}
 	default:
@@ -210,7 +211,7 @@ func (c raw) apply(ctx context.Context, objects []render.Object) (int, error) {
 	var failed atomic.Pointer[error]
 	(&Applier{concurrency: defaultConcurrency}).each(len(objects), func(i int) {
 		u := c.owner.stamp(objects[i].Content)
-		err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner), client.ForceOwnership)
+		err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(diff.FieldOwner), client.ForceOwnership)
 		if err != nil {
 			failed.Store(&err)
 		}

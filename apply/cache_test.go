@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -88,7 +89,7 @@ func TestCache_ForeignRemoteObjectDoesNotLookAbsent(t *testing.T) {
 	}
 	r, err := e.run(desired(e.obj(render.StageConfig, render.Policy{}, configMapDoc)))
 	wantActions(t, r, "config:refused")
-	wantError(t, err, CauseForeign, "refusing to adopt")
+	wantError(t, err, diff.CauseForeign, "refusing to adopt")
 	e.wantCalls("")
 }
 
@@ -106,9 +107,9 @@ func TestCache_HiddenPredecessorIsTakenOver(t *testing.T) {
 	if len(live.GetAnnotations()) != 0 {
 		t.Errorf("annotations %v", live.GetAnnotations())
 	}
-	for _, m := range managers(live) {
-		if m.name != FieldOwner {
-			t.Errorf("%s still manages fields", m.name)
+	for _, m := range diff.Managers(live) {
+		if m.Name != diff.FieldOwner {
+			t.Errorf("%s still manages fields", m.Name)
 		}
 	}
 }
@@ -130,7 +131,7 @@ func TestCache_ReplacedObjectIsNotWrittenTo(t *testing.T) {
 	}
 	r, err := e.run(desired(e.obj(render.StageConfig, render.Policy{}, strings.Replace(configMapDoc, "k: v", "k: w", 1))))
 	wantActions(t, r, "config:refused")
-	wantError(t, err, CauseForeign)
+	wantError(t, err, diff.CauseForeign)
 	if v, _, _ := unstructured.NestedString(e.live(key).Object, "data", "k"); v != "v" {
 		t.Error("the foreign object was written to")
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
@@ -25,7 +26,7 @@ func TestApply_Refusals(t *testing.T) {
 			e.obj(render.StageNetwork, render.Policy{}, configMapDoc),
 		))
 		wantActions(t, r, "thing:failed config:create")
-		wantError(t, err, CauseMissingKind, "Thing.not.served", "install the definition")
+		wantError(t, err, diff.CauseMissingKind, "Thing.not.served", "install the definition")
 	})
 	t.Run("quota", func(t *testing.T) {
 		quota := &corev1.ResourceQuota{
@@ -41,11 +42,11 @@ func TestApply_Refusals(t *testing.T) {
 			return len(quota.Status.Hard) > 0, err
 		})
 		_, err := e.run(desired(e.obj(render.StageConfig, render.Policy{}, `{apiVersion: v1, kind: Secret, metadata: {name: quota}, stringData: {k: hunter2}}`)))
-		wantError(t, err, CauseQuota, "raise the quota")
+		wantError(t, err, diff.CauseQuota, "raise the quota")
 	})
 	t.Run("Secret values stay out of errors", func(t *testing.T) {
 		_, err := e.run(desired(e.obj(render.StageConfig, render.Policy{}, `{apiVersion: v1, kind: Secret, metadata: {name: tls}, type: kubernetes.io/dockerconfigjson, stringData: {.dockerconfigjson: hunter2}}`)))
-		wantError(t, err, CauseInvalid, "data[.dockerconfigjson]")
+		wantError(t, err, diff.CauseInvalid, "data[.dockerconfigjson]")
 		text := fmt.Sprintf("%v %+v %#v", err, err, errors.Unwrap(err))
 		if strings.Contains(text, "hunter2") || strings.Contains(text, "aHVudGVyMg") {
 			t.Errorf("a value shows in %s", text)
@@ -58,7 +59,7 @@ func TestApply_Refusals(t *testing.T) {
 		})
 		defer e.restart()
 		_, err := e.run(desired(e.obj(render.StageConfig, render.Policy{}, strings.Replace(configMapDoc, "name: config", "name: forbidden", 1))))
-		wantError(t, err, CauseForbidden, "nobody", "grant the permission")
+		wantError(t, err, diff.CauseForbidden, "nobody", "grant the permission")
 	})
 	t.Run("missing namespace", func(t *testing.T) {
 		o := e.obj(render.StageConfig, render.Policy{}, configMapDoc)
@@ -66,7 +67,7 @@ func TestApply_Refusals(t *testing.T) {
 		owner := e.owner
 		owner.Namespace = "nowhere"
 		_, err := e.applier.Apply(t.Context(), owner, desired(o))
-		wantError(t, err, CauseMissingNamespace, "create the namespace")
+		wantError(t, err, diff.CauseMissingNamespace, "create the namespace")
 	})
 	t.Run("terminating namespace", func(t *testing.T) {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.ns + "-going"}, Spec: corev1.NamespaceSpec{}}
@@ -85,28 +86,9 @@ func TestApply_Refusals(t *testing.T) {
 		owner := e.owner
 		owner.Namespace = ns.Name
 		_, err := e.applier.Apply(t.Context(), owner, desired(o))
-		wantError(t, err, CauseTerminatingNamespace, "wait until the namespace is gone")
+		wantError(t, err, diff.CauseTerminatingNamespace, "wait until the namespace is gone")
 		if err := e.admin.Patch(t.Context(), hold, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 			t.Fatal(err)
 		}
 	})
-}
-
-// A person is needed for what every retry meets again, and not for what others may change.
-func TestError_NeedsPerson(t *testing.T) {
-	want := map[Cause]bool{
-		CauseForbidden: true, CauseImmutable: true, CauseForeign: true, CauseInvalid: true,
-		CauseChanged: false, CauseMissingKind: false, CauseWebhook: false, CauseQuota: false, CauseTerminatingNamespace: false,
-		CauseMissingNamespace: false, CauseUnavailable: false, CauseOther: false,
-	}
-	for cause := range remedies {
-		if _, decided := want[cause]; !decided {
-			t.Errorf("nobody decided about %s", cause)
-		}
-	}
-	for cause, needs := range want {
-		if got := (&Error{Cause: cause}).NeedsPerson(); got != needs {
-			t.Errorf("%s: %t", cause, got)
-		}
-	}
 }

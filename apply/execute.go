@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -18,7 +19,7 @@ import (
 //
 // The error is Report.Err: every object's error, joined. A stale plan is safe: each
 // write names the object it was planned against.
-func (a *Applier) Execute(ctx context.Context, plan Plan) (Report, error) {
+func (a *Applier) Execute(ctx context.Context, plan Plan) (diff.Report, error) {
 	return a.run(ctx, plan, false)
 }
 
@@ -26,7 +27,7 @@ func (a *Applier) Execute(ctx context.Context, plan Plan) (Report, error) {
 // Nothing is written or memoised, and no wave is held, so one report shows every
 // refusal. What it cannot show: fields that only a takeover of legacy managers would
 // drop, and objects that need one an earlier wave creates (a namespace).
-func (a *Applier) Preview(ctx context.Context, plan Plan) (Report, error) {
+func (a *Applier) Preview(ctx context.Context, plan Plan) (diff.Report, error) {
 	return a.run(ctx, plan, true)
 }
 
@@ -37,21 +38,21 @@ type run struct {
 	dry   bool
 
 	mu     sync.Mutex
-	report Report
+	report diff.Report
 }
 
 // step couples a planned step with its result.
 type step struct {
 	*Step
-	res Result
+	res diff.Result
 }
 
-func (a *Applier) run(ctx context.Context, plan Plan, dry bool) (Report, error) {
+func (a *Applier) run(ctx context.Context, plan Plan, dry bool) (diff.Report, error) {
 	r := &run{Applier: a, owner: plan.Owner, dry: dry}
 	steps := make([]step, len(plan.Steps))
 	for i := range plan.Steps {
 		s := plan.Steps[i] // a copy: deciding again must not write to the plan
-		steps[i] = step{Step: &s, res: Result{
+		steps[i] = step{Step: &s, res: diff.Result{
 			Key: s.Key, Stage: s.Stage, Action: s.Action, Prune: s.Prune, Reason: s.Reason, Live: s.Live, Err: s.Err,
 		}}
 	}
@@ -74,17 +75,17 @@ func (a *Applier) run(ctx context.Context, plan Plan, dry bool) (Report, error) 
 		}
 		for i := range part {
 			switch part[i].res.Action {
-			case ActionFailed, ActionRefused, ActionWait, ActionSkipped:
+			case diff.ActionFailed, diff.ActionRefused, diff.ActionWait, diff.ActionSkipped:
 				done = false
 			default:
 			}
 		}
 		lo = hi
 	}
-	r.report.Results = make([]Result, len(steps))
+	r.report.Results = make([]diff.Result, len(steps))
 	for i := range steps {
 		r.report.Results[i] = steps[i].res
-		r.report.Counts.add(steps[i].res.Action)
+		r.report.Counts.Add(steps[i].res.Action)
 	}
 	return r.report, r.report.Err()
 }
@@ -93,12 +94,12 @@ func (a *Applier) run(ctx context.Context, plan Plan, dry bool) (Report, error) 
 // it needs no call.
 func (r *run) desired(ctx context.Context, s *step, ok bool) {
 	switch s.Action {
-	case ActionCreate, ActionUpdate:
+	case diff.ActionCreate, diff.ActionUpdate:
 	default:
 		return
 	}
 	if !ok {
-		s.res.Action, s.res.Reason = ActionSkipped, "an earlier wave is not done"
+		s.res.Action, s.res.Reason = diff.ActionSkipped, "an earlier wave is not done"
 		return
 	}
 	start := r.now()
@@ -112,11 +113,11 @@ func (r *run) desired(ctx context.Context, s *step, ok bool) {
 // remove deletes an absent or pruned object. Only this very incarnation: another
 // object of the name is for the next pass to judge.
 func (r *run) remove(ctx context.Context, s *step, ok bool) {
-	if s.Action != ActionDelete {
+	if s.Action != diff.ActionDelete {
 		return
 	}
 	if !ok {
-		s.res.Action, s.res.Reason = ActionSkipped, "not everything is applied"
+		s.res.Action, s.res.Reason = diff.ActionSkipped, "not everything is applied"
 		return
 	}
 	op := "delete"
@@ -135,10 +136,10 @@ func (r *run) remove(ctx context.Context, s *step, ok bool) {
 }
 
 func (s *step) fail(op string, err error) {
-	e := newError(op, s.Key, err)
-	s.res.Action, s.res.Err = ActionFailed, e
-	if e.Cause == CauseForeign {
-		s.res.Action = ActionRefused
+	e := diff.NewError(op, s.Key, err)
+	s.res.Action, s.res.Err = diff.ActionFailed, e
+	if e.Cause == diff.CauseForeign {
+		s.res.Action = diff.ActionRefused
 	}
 }
 
@@ -152,35 +153,35 @@ func (r *run) settle(s *step, before, after *unstructured.Unstructured) {
 	switch {
 	case before == nil && known != nil && known.uid == after.GetUID():
 		// The cache did not show our own object yet.
-		s.res.Action = ActionUnchanged
-		if known.owned != fingerprint(after) {
-			s.res.Action = ActionUpdate
+		s.res.Action = diff.ActionUnchanged
+		if known.owned != diff.Fingerprint(after) {
+			s.res.Action = diff.ActionUpdate
 		}
 		return
 	case before == nil:
-		s.res.Action = ActionCreate
+		s.res.Action = diff.ActionCreate
 		if known != nil {
-			r.drift(Drift{Key: s.Key, Deleted: true})
+			r.drift(diff.Drift{Key: s.Key, Deleted: true})
 		}
 		return
-	case fingerprint(before) == fingerprint(after):
-		s.res.Action = ActionUnchanged
+	case diff.Fingerprint(before) == diff.Fingerprint(after):
+		s.res.Action = diff.ActionUnchanged
 		return
 	}
-	s.res.Action = ActionUpdate
-	s.res.Changes = changes(s.Key, before, after, r.veil)
+	s.res.Action = diff.ActionUpdate
+	s.res.Changes = diff.Changes(s.Key, before, after, r.veil)
 	if known != nil && known.uid == before.GetUID() && len(s.res.Changes) > 0 {
-		r.drift(Drift{Key: s.Key, Changes: s.res.Changes})
+		r.drift(diff.Drift{Key: s.Key, Changes: s.res.Changes})
 	}
 }
 
-func (r *run) drift(d Drift) {
+func (r *run) drift(d diff.Drift) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.report.Drifts = append(r.report.Drifts, d)
 }
 
-func (r *run) conflicts(found []Conflict) {
+func (r *run) conflicts(found []diff.Conflict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.report.Conflicts = append(r.report.Conflicts, found...)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
@@ -100,7 +101,7 @@ func (e *env) fidelity(f fidelityCase, name string) verdicts {
 			e.t.Fatal(err)
 		}
 		e.wantNoCalls()
-		return plan.Steps[0].Action == ActionUnchanged
+		return plan.Steps[0].Action == diff.ActionUnchanged
 	}
 	e.calls.take()
 	v := verdicts{warm: unchanged(), oracle: e.oracle(now)}
@@ -151,14 +152,14 @@ func (e *env) oracle(o render.Object) bool {
 func (e *env) ask(o render.Object) bool {
 	e.t.Helper()
 	payload := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(e.owner.stamp(o.Content).Object)}
-	manager := ssa.NewResourceManager(e.admin, nil, ssa.Owner{Field: FieldOwner, Group: "test.c5c3.io"})
+	manager := ssa.NewResourceManager(e.admin, nil, ssa.Owner{Field: diff.FieldOwner, Group: "test.c5c3.io"})
 	entry, _, _, err := manager.Diff(e.t.Context(), payload.DeepCopy(), ssa.DefaultDiffOptions())
 	if err != nil {
 		e.t.Fatal(err)
 	}
 	before := e.live(o.Key())
 	after := payload.DeepCopy()
-	opts := []client.ApplyOption{client.DryRunAll, client.ForceOwnership, client.FieldOwner(FieldOwner)}
+	opts := []client.ApplyOption{client.DryRunAll, client.ForceOwnership, client.FieldOwner(diff.FieldOwner)}
 	if err := e.admin.Apply(e.t.Context(), client.ApplyConfigurationFromUnstructured(after), opts...); err != nil {
 		e.t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
@@ -149,13 +150,13 @@ func (e *env) raw(doc string) *unstructured.Unstructured {
 }
 
 // run applies and returns report and error.
-func (e *env) run(set render.Set) (Report, error) {
+func (e *env) run(set render.Set) (diff.Report, error) {
 	e.t.Helper()
 	return e.applier.Apply(e.t.Context(), e.owner, set)
 }
 
 // must applies and fails the test on an error.
-func (e *env) must(set render.Set) Report {
+func (e *env) must(set render.Set) diff.Report {
 	e.t.Helper()
 	r, err := e.run(set)
 	if err != nil {
@@ -200,7 +201,7 @@ func (e *env) wantCalls(want string) {
 // desired is a set of desired objects and nothing else.
 func desired(objects ...render.Object) render.Set { return render.Set{Desired: objects} }
 
-func actions(r Report) string {
+func actions(r diff.Report) string {
 	var out []string
 	for _, res := range r.Results {
 		out = append(out, res.Key.Name+":"+string(res.Action))

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -61,11 +62,11 @@ func get(ctx context.Context, r client.Reader, key render.Key) (*unstructured.Un
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(key.GroupVersionKind)
 	err := r.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, u)
-	if apierrors.IsNotFound(err) && CauseOf(err) == CauseChanged {
+	if apierrors.IsNotFound(err) && diff.CauseOf(err) == diff.CauseChanged {
 		return nil, nil //nolint:nilnil // absence is an answer here, not an error
 	}
 	if err != nil {
-		return nil, newError("read", key, err)
+		return nil, diff.NewError("read", key, err)
 	}
 	u.SetGroupVersionKind(key.GroupVersionKind)
 	return u, nil

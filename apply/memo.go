@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -17,17 +18,17 @@ const defaultMemoLimit = 65536
 // what the server made of it.
 type entry struct {
 	// desired is the digest of the stamped payload.
-	desired digest
+	desired diff.Digest
 	// owned is the fingerprint of the fields we own in the server's answer.
-	owned digest
+	owned diff.Digest
 	// version is the resourceVersion of that answer: an older live object is a
 	// cache that has not caught up.
 	version string
 	uid     types.UID
 }
 
-func entryOf(desired digest, live *unstructured.Unstructured) entry {
-	return entry{desired: desired, owned: fingerprint(live), version: live.GetResourceVersion(), uid: live.GetUID()}
+func entryOf(desired diff.Digest, live *unstructured.Unstructured) entry {
+	return entry{desired: desired, owned: diff.Fingerprint(live), version: live.GetResourceVersion(), uid: live.GetUID()}
 }
 
 // verdict is what the memo says about a live object.
@@ -45,7 +46,7 @@ const (
 )
 
 // judge compares an entry with the payload at hand and the live object.
-func (e entry) judge(desired digest, live *unstructured.Unstructured) verdict {
+func (e entry) judge(desired diff.Digest, live *unstructured.Unstructured) verdict {
 	switch {
 	case e.desired != desired:
 		return unknown
@@ -55,7 +56,7 @@ func (e entry) judge(desired digest, live *unstructured.Unstructured) verdict {
 	if order, err := resourceversion.CompareResourceVersion(live.GetResourceVersion(), e.version); err == nil && order < 0 {
 		return lagging
 	}
-	if e.owned == fingerprint(live) {
+	if e.owned == diff.Fingerprint(live) {
 		return same
 	}
 	return drifted

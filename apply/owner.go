@@ -3,26 +3,21 @@ package apply
 import (
 	"fmt"
 	"maps"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
-)
 
-// FieldOwner is the field manager of every write. Renaming it orphans every field
-// it owns on running installations.
-const FieldOwner = "cobaltcore-operator"
+	"github.com/c5c3/nova-operator/apply/diff"
+)
 
 // Labels that mark a child on a target cluster.
 const (
-	LabelOwnerKind      = ownerLabels + "kind"
-	LabelOwnerName      = ownerLabels + "name"
-	LabelOwnerNamespace = ownerLabels + "namespace"
-
-	ownerLabels = "openstack.c5c3.io/owner-"
+	LabelOwnerKind      = diff.OwnerLabels + "kind"
+	LabelOwnerName      = diff.OwnerLabels + "name"
+	LabelOwnerNamespace = diff.OwnerLabels + "namespace"
 )
 
 // Mark is how an owner marks its children.
@@ -52,11 +47,6 @@ func (o Owner) labels() map[string]string {
 	return map[string]string{
 		LabelOwnerKind: o.Kind, LabelOwnerName: o.Name, LabelOwnerNamespace: o.Namespace,
 	}
-}
-
-// IsMark tells a change of a mark of ownership from one of what was asked for.
-func (c Change) IsMark() bool {
-	return strings.HasPrefix(c.Path, "metadata.ownerReferences") || strings.HasPrefix(c.Path, "metadata.labels["+ownerLabels)
 }
 
 // markable says why this owner cannot mark any child, or nil.

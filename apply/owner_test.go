@@ -11,22 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
-
-func TestIsMark(t *testing.T) {
-	for path, want := range map[string]bool{
-		"metadata.ownerReferences[uid=1]":                             true,
-		"metadata.labels[openstack.c5c3.io/owner-namespace]":          true,
-		"metadata.labels[openstack.c5c3.io/other]":                    false,
-		"metadata.labels[app.kubernetes.io/name]":                     false,
-		"spec.template.metadata.labels[openstack.c5c3.io/owner-kind]": false,
-	} {
-		if got := (Change{Path: path}).IsMark(); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
-	}
-}
 
 func TestApply_CreateOnlyLeavesItsOwnAlone(t *testing.T) {
 	e := newEnv(t)
@@ -42,7 +29,7 @@ func TestApply_CreateOnlyLeavesItsOwnAlone(t *testing.T) {
 	e.foreignConfigMap()
 	r, err := e.run(set)
 	wantActions(t, r, "config:refused")
-	wantError(t, err, CauseForeign, "controlled by ReplicaSet other")
+	wantError(t, err, diff.CauseForeign, "controlled by ReplicaSet other")
 }
 
 // foreignConfigMap creates the ConfigMap of configMapDoc for another controller,
@@ -66,7 +53,7 @@ func TestApply_ForeignIsRefusedAndNeverDeleted(t *testing.T) {
 	o := e.obj(render.StageConfig, render.Policy{}, configMapDoc)
 	r, err := e.run(desired(o))
 	wantActions(t, r, "config:refused")
-	wantError(t, err, CauseForeign, "config", "rename or remove")
+	wantError(t, err, diff.CauseForeign, "config", "rename or remove")
 	r = e.must(render.Set{Absent: []render.Absent{{Key: o.Key()}}, Prunable: []schemaGVK{configMapKind}})
 	wantActions(t, r, "config:foreign")
 	if !r.Done() {
@@ -137,10 +124,10 @@ func TestApply_RacesAreLostSafely(t *testing.T) {
 	e.foreignConfigMap()
 	r, err := e.applier.Execute(t.Context(), stale)
 	wantActions(t, r, "config:refused")
-	wantError(t, err, CauseForeign)
+	wantError(t, err, diff.CauseForeign)
 	r, err = e.applier.Execute(t.Context(), drop)
 	wantActions(t, r, "config:failed")
-	wantError(t, err, CauseChanged)
+	wantError(t, err, diff.CauseChanged)
 	if e.live(key) == nil {
 		t.Error("the foreign object was deleted")
 	}
@@ -170,7 +157,7 @@ func TestApply_RacesAreLostSafely(t *testing.T) {
 	}
 	r, err = e.applier.Execute(t.Context(), stale)
 	wantActions(t, r, "config:refused")
-	wantError(t, err, CauseForeign)
+	wantError(t, err, diff.CauseForeign)
 }
 
 func TestApply_RemoteLabels(t *testing.T) {
@@ -196,7 +183,7 @@ func TestApply_RemoteLabels(t *testing.T) {
 	e.patch(o.Key(), "kubectl-label", types.MergePatchType, `{metadata: {labels: {`+LabelOwnerName+`: null}}}`)
 	r, err := e.run(desired(o))
 	wantActions(t, r, "config:refused")
-	wantError(t, err, CauseForeign, "refusing to adopt pre-existing")
+	wantError(t, err, diff.CauseForeign, "refusing to adopt pre-existing")
 
 	// A reference an older operator left counts, and goes.
 	e.patch(o.Key(), "nova-operator", types.MergePatchType, fmt.Sprintf(

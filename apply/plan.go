@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -39,7 +40,7 @@ const (
 type Step struct {
 	Key    render.Key
 	Stage  render.Stage
-	Action Action
+	Action diff.Action
 	// Prune says that nobody named the object: it is of a pruned kind.
 	Prune bool
 	// Reason says why, where the action alone does not.
@@ -53,7 +54,7 @@ type Step struct {
 	policy render.Policy
 	// desired is the stamped payload, sum its digest.
 	desired *unstructured.Unstructured
-	sum     digest
+	sum     diff.Digest
 	// adopt: the object is not marked yet, take over legacy managers first.
 	adopt bool
 	// trimOnly: only foreign data keys must go.
@@ -90,7 +91,7 @@ func (a *Applier) Plan(ctx context.Context, owner Owner, set render.Set) (Plan, 
 	}
 	plan.Steps = append(plan.Steps, planPrune(owner, set, view)...)
 	for _, h := range set.Held {
-		plan.Steps = append(plan.Steps, Step{Key: h.Key, Action: ActionHeld, Reason: h.Gate, phase: inHeld})
+		plan.Steps = append(plan.Steps, Step{Key: h.Key, Action: diff.ActionHeld, Reason: h.Gate, phase: inHeld})
 	}
 	return plan, nil
 }
@@ -134,14 +135,14 @@ func check(owner Owner, set render.Set) error {
 
 func (a *Applier) planDesired(ctx context.Context, owner Owner, o render.Object, v *view) Step {
 	s := Step{Key: o.Key(), Stage: o.Stage, phase: inWave, policy: o.Policy, desired: owner.stamp(o.Content)}
-	s.sum = digestOf(s.desired.Object)
+	s.sum = diff.DigestOf(s.desired.Object)
 	live, err := v.live(ctx, s.Key)
 	if live == nil && err == nil && owner.Mark == Labels {
 		// On a target cluster a foreign object must not look absent.
 		live, err = get(ctx, a.uncached, s.Key)
 	}
 	if err != nil {
-		s.Action, s.Err = ActionFailed, err
+		s.Action, s.Err = diff.ActionFailed, err
 		return s
 	}
 	a.decide(owner, &s, live)
@@ -155,35 +156,35 @@ func (a *Applier) decide(owner Owner, s *Step, live *unstructured.Unstructured) 
 		s.before = &e
 	}
 	if live == nil {
-		s.Action = ActionCreate
+		s.Action = diff.ActionCreate
 		return
 	}
 	if live.GetDeletionTimestamp() != nil {
-		s.Action, s.Reason = ActionWait, "its predecessor is being deleted"
+		s.Action, s.Reason = diff.ActionWait, "its predecessor is being deleted"
 		return
 	}
 	switch owner.relationTo(live) {
 	case foreign:
-		s.Action, s.Reason = ActionRefused, owner.foreignReason(live)
-		s.Err = foreignError("apply", s.Key, s.Reason)
+		s.Action, s.Reason = diff.ActionRefused, owner.foreignReason(live)
+		s.Err = diff.ForeignError("apply", s.Key, s.Reason)
 		return
 	case leftover:
-		s.Action, s.Reason = ActionWait, "its predecessor belongs to a deleted "+owner.String()
+		s.Action, s.Reason = diff.ActionWait, "its predecessor belongs to a deleted "+owner.String()
 		return
 	case unowned:
-		s.Action, s.Reason, s.adopt = ActionUpdate, "adopted", true
+		s.Action, s.Reason, s.adopt = diff.ActionUpdate, "adopted", true
 		return
 	case mine:
 	}
-	s.Action = ActionUnchanged
+	s.Action = diff.ActionUnchanged
 	if s.policy.CreateOnly {
 		return
 	}
 	if !a.unchanged(owner, s, live) {
-		s.Action = ActionUpdate
+		s.Action = diff.ActionUpdate
 		s.adopt = needsTakeover(owner, live)
 	} else if s.policy.ExactData && len(extraData(s.desired, live)) > 0 {
-		s.Action, s.trimOnly = ActionUpdate, true
+		s.Action, s.trimOnly = diff.ActionUpdate, true
 	}
 }
 
@@ -210,20 +211,20 @@ func (a *Applier) unchanged(owner Owner, s *Step, live *unstructured.Unstructure
 func planAbsent(ctx context.Context, owner Owner, x render.Absent, v *view) Step {
 	s := Step{Key: x.Key, phase: inAbsent, Reason: x.Reason}
 	live, err := v.live(ctx, x.Key)
-	var known *Error
+	var known *diff.Error
 	switch {
-	case errors.As(err, &known) && known.Cause == CauseMissingKind:
+	case errors.As(err, &known) && known.Cause == diff.CauseMissingKind:
 		return Step{} // an unserved kind has no objects
 	case err != nil:
-		s.Action, s.Err = ActionFailed, err
+		s.Action, s.Err = diff.ActionFailed, err
 	case live == nil, x.UID != "" && live.GetUID() != types.UID(x.UID):
 		return Step{}
 	case owner.relationTo(live) != mine:
-		s.Action, s.Live, s.Reason = ActionForeign, live, owner.foreignReason(live)
+		s.Action, s.Live, s.Reason = diff.ActionForeign, live, owner.foreignReason(live)
 	case live.GetDeletionTimestamp() != nil:
-		s.Action, s.Live, s.Reason = ActionUnchanged, live, "is being deleted"
+		s.Action, s.Live, s.Reason = diff.ActionUnchanged, live, "is being deleted"
 	default:
-		s.Action, s.Live = ActionDelete, live
+		s.Action, s.Live = diff.ActionDelete, live
 	}
 	return s
 }
@@ -245,7 +246,7 @@ func planPrune(owner Owner, set render.Set, v *view) []Step {
 		if err := v.failed[gvk]; err != nil {
 			key := render.Key{GroupVersionKind: gvk, Namespace: owner.Namespace}
 			steps = append(steps, Step{
-				Key: key, phase: inPrune, Prune: true, Action: ActionFailed, Err: newError("prune", key, err),
+				Key: key, phase: inPrune, Prune: true, Action: diff.ActionFailed, Err: diff.NewError("prune", key, err),
 			})
 			continue
 		}
@@ -256,7 +257,7 @@ func planPrune(owner Owner, set render.Set, v *view) []Step {
 				continue
 			}
 			steps = append(steps, Step{
-				Key: key, phase: inPrune, Prune: true, Action: ActionDelete, Live: live, Reason: "no longer rendered",
+				Key: key, phase: inPrune, Prune: true, Action: diff.ActionDelete, Live: live, Reason: "no longer rendered",
 			})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -34,7 +35,7 @@ func TestPreview_WritesNothing(t *testing.T) {
 	}
 	for range 2 { // a preview leaves no trace in the memo either
 		r, err := e.applier.Preview(t.Context(), plan)
-		wantError(t, err, CauseInvalid, "bad")
+		wantError(t, err, diff.CauseInvalid, "bad")
 		wantActions(t, r, "config:update bad:failed db-sync:recreate api:create old:delete")
 		if c := r.Results[0].Changes; len(c) != 1 || c[0].Path != "data.k" || c[0].From != "v" || c[0].To != "w" {
 			t.Errorf("changes %+v", c)
@@ -49,7 +50,7 @@ func TestPreview_WritesNothing(t *testing.T) {
 		t.Error("the preview wrote")
 	}
 	r, err := e.run(set)
-	wantError(t, err, CauseInvalid)
+	wantError(t, err, diff.CauseInvalid)
 	wantActions(t, r, "config:update bad:failed db-sync:skipped api:skipped old:skipped")
 	if len(r.Drifts) != 0 {
 		t.Errorf("what was previewed is taken for applied: %+v", r.Drifts)

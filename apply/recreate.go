@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -18,9 +19,9 @@ import (
 // The new object is proved by a dry-run create first, so a mistake in it never costs
 // the old one. A changed selector is created by the next pass: until the pods of the
 // old selector are being collected, two generations would run side by side.
-func (r *run) recreate(ctx context.Context, s *step, refusal *Error) error {
+func (r *run) recreate(ctx context.Context, s *step, refusal *diff.Error) error {
 	if err := r.prove(ctx, s.desired); err != nil {
-		e := newError("replace", s.Key, err)
+		e := diff.NewError("replace", s.Key, err)
 		e.Remedy = strings.TrimPrefix(e.Remedy+"; the live object stays", "; ")
 		return e
 	}
@@ -30,25 +31,25 @@ func (r *run) recreate(ctx context.Context, s *step, refusal *Error) error {
 		limits.version = ""
 	}
 	if err := r.delete(ctx, s.Key, limits); err != nil {
-		return newError("replace", s.Key, err)
+		return diff.NewError("replace", s.Key, err)
 	}
-	s.res.Action, s.res.Reason = ActionRecreate, strings.Join(refusal.Paths, ", ")+" cannot change"
+	s.res.Action, s.res.Reason = diff.ActionRecreate, strings.Join(refusal.Paths, ", ")+" cannot change"
 	if r.dry {
 		return nil
 	}
 	s.res.Live = nil
 	if slices.ContainsFunc(refusal.Paths, func(p string) bool { return strings.HasSuffix(p, "selector") }) {
-		s.res.Action, s.res.Reason = ActionWait, "deleted, because "+s.res.Reason+"; the next pass creates it"
+		s.res.Action, s.res.Reason = diff.ActionWait, "deleted, because "+s.res.Reason+"; the next pass creates it"
 		return nil
 	}
 	after, err := r.patch(ctx, s, "")
-	if err != nil && newError("", s.Key, err).Cause == CauseImmutable || err == nil && after.GetUID() == old.GetUID() {
+	if err != nil && diff.NewError("", s.Key, err).Cause == diff.CauseImmutable || err == nil && after.GetUID() == old.GetUID() {
 		// Finalizers keep the old one; the patch met it.
-		s.res.Action, s.res.Reason, s.res.Live = ActionWait, "its predecessor is being deleted", old
+		s.res.Action, s.res.Reason, s.res.Live = diff.ActionWait, "its predecessor is being deleted", old
 		return nil
 	}
 	if err != nil {
-		return newError("replace", s.Key, err)
+		return diff.NewError("replace", s.Key, err)
 	}
 	s.res.Live = after
 	r.memo.put(r.owner, s.Key, entryOf(s.sum, after))
@@ -61,7 +62,7 @@ func (r *run) recreate(ctx context.Context, s *step, refusal *Error) error {
 func (r *run) prove(ctx context.Context, desired *unstructured.Unstructured) error {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired.Object)}
 	r.called()
-	err := r.client.Create(ctx, u, client.DryRunAll, client.FieldOwner(FieldOwner))
+	err := r.client.Create(ctx, u, client.DryRunAll, client.FieldOwner(diff.FieldOwner))
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}

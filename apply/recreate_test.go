@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
@@ -38,7 +39,7 @@ func TestApply_ImmutableWithoutPolicyIsAnError(t *testing.T) {
 	e.must(desired(e.obj(render.StageJobs, render.Policy{}, jobDoc)))
 	r, err := e.run(desired(e.obj(render.StageJobs, render.Policy{}, strings.Replace(jobDoc, "2026.1", "2026.2", 1))))
 	wantActions(t, r, "db-sync:failed")
-	wantError(t, err, CauseImmutable, "spec.template", "field is immutable")
+	wantError(t, err, diff.CauseImmutable, "spec.template", "field is immutable")
 	if len(err.Error()) > 500 {
 		t.Errorf("the message quotes the object: %d characters", len(err.Error()))
 	}
@@ -51,7 +52,7 @@ func TestApply_RefusedReplacementLeavesTheOldOne(t *testing.T) {
 	old := e.live(job.Key()).GetUID()
 	bad := e.obj(render.StageJobs, render.Policy{Recreate: true}, strings.Replace(jobDoc, "restartPolicy: Never", "restartPolicy: Always", 1))
 	_, err := e.run(desired(bad))
-	wantError(t, err, CauseInvalid, "replace", "the live object stays", "restartPolicy")
+	wantError(t, err, diff.CauseInvalid, "replace", "the live object stays", "restartPolicy")
 	if live := e.live(job.Key()); live == nil || live.GetUID() != old {
 		t.Error("the live Job is gone")
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -87,7 +88,7 @@ func TestApply_RefusedDeleteStaysKnown(t *testing.T) {
 	for range 2 {
 		r, err := e.run(render.Set{Prunable: []schemaGVK{configMapKind}})
 		wantActions(t, r, "config:failed")
-		wantError(t, err, CauseForbidden, "prune", "config")
+		wantError(t, err, diff.CauseForbidden, "prune", "config")
 	}
 	e.restart()
 	wantActions(t, e.must(render.Set{Prunable: []schemaGVK{configMapKind}}), "config:delete")

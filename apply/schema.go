@@ -16,6 +16,8 @@ import (
 	smdschema "sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/c5c3/nova-operator/apply/diff"
 )
 
 // schemaRetry is the shortest time between two attempts to read the schema of one
@@ -61,7 +63,7 @@ func (s *schemas) proves(desired, live *unstructured.Unstructured) bool {
 	if s == nil || s.source == nil {
 		return false
 	}
-	fields, version := ownedFields(live)
+	fields, version := diff.OwnedFields(live)
 	if fields == nil || version != desired.GetAPIVersion() || live.GroupVersionKind() != desired.GroupVersionKind() {
 		return false
 	}
@@ -116,7 +118,7 @@ func defaulted(sc *smdschema.Schema, ref smdschema.TypeRef, want, have any) bool
 	case map[string]any:
 		h, ok := have.(map[string]any)
 		if !ok || atom.Map == nil {
-			return digestOf(want) == digestOf(have)
+			return diff.DigestOf(want) == diff.DigestOf(have)
 		}
 		for k := range w {
 			if _, there := h[k]; !there {
@@ -132,7 +134,7 @@ func defaulted(sc *smdschema.Schema, ref smdschema.TypeRef, want, have any) bool
 			if !there {
 				wanted = field.Default
 			}
-			if wanted == nil || digestOf(wanted) != digestOf(v) && !defaulted(sc, field.Type, wanted, v) {
+			if wanted == nil || diff.DigestOf(wanted) != diff.DigestOf(v) && !defaulted(sc, field.Type, wanted, v) {
 				return false
 			}
 		}
@@ -149,7 +151,7 @@ func defaulted(sc *smdschema.Schema, ref smdschema.TypeRef, want, have any) bool
 		}
 		return true
 	default:
-		return digestOf(want) == digestOf(have)
+		return diff.DigestOf(want) == diff.DigestOf(have)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -28,7 +29,7 @@ func (a *Applier) Sweep(ctx context.Context, owner Owner, kinds []schema.GroupVe
 		if apierrors.IsResourceExpired(err) { // once more from the start
 			err = a.sweep(ctx, owner, gvk)
 		}
-		if err != nil && CauseOf(err) != CauseMissingKind {
+		if err != nil && diff.CauseOf(err) != diff.CauseMissingKind {
 			errs = append(errs, fmt.Errorf("sweep %s of %s: %w", gvk.Kind, owner, err))
 		}
 	}
@@ -52,7 +53,7 @@ func (a *Applier) sweep(ctx context.Context, owner Owner, gvk schema.GroupVersio
 			key := render.Key{GroupVersionKind: gvk, Namespace: live.Namespace, Name: live.Name}
 			err := a.client.Delete(ctx, keyed(key), client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &live.UID})
 			if err = client.IgnoreNotFound(err); err != nil {
-				errs = append(errs, newError("delete", key, err))
+				errs = append(errs, diff.NewError("delete", key, err))
 			}
 		}
 		if next = page.Continue; next == "" {

@@ -9,13 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/csaupgrade"
+
+	"github.com/c5c3/nova-operator/apply/diff"
 )
 
 // legacyManagers wrote our fields with Update before this operator applied them:
 // client-side kubectl, the API server's stand-in for objects without managed
 // fields, and controller-runtime's default names of earlier versions. Their fields
 // become ours once, or they would stay for ever after we stop rendering them.
-var legacyManagers = sets.New("kubectl-client-side-apply", "before-first-apply", "manager", "nova-operator", FieldOwner)
+var legacyManagers = sets.New("kubectl-client-side-apply", "before-first-apply", "manager", "nova-operator", diff.FieldOwner)
 
 // needsTakeover says whether a live object we may write has not been applied by us
 // yet and carries traces of a predecessor, or, on a target cluster, a controller
@@ -24,7 +26,7 @@ func needsTakeover(owner Owner, live *unstructured.Unstructured) bool {
 	if owner.Mark == Labels && refersTo(owner, live) {
 		return true
 	}
-	if fields, _ := ownedFields(live); fields != nil {
+	if fields, _ := diff.OwnedFields(live); fields != nil {
 		return false
 	}
 	return hasTraces(live)
@@ -36,8 +38,8 @@ func hasTraces(live *unstructured.Unstructured) bool {
 	if _, found := live.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; found {
 		return true
 	}
-	for _, m := range managers(live) {
-		if m.operation == "Update" && m.subresource == "" && legacyManagers.Has(m.name) {
+	for _, m := range diff.Managers(live) {
+		if m.Operation == "Update" && m.Subresource == "" && legacyManagers.Has(m.Name) {
 			return true
 		}
 	}
@@ -53,7 +55,7 @@ func refersTo(owner Owner, live *unstructured.Unstructured) bool {
 // and strips the last-applied annotation and a stale controller reference. It
 // carries the resourceVersion it was made from. nil means nothing to do.
 func takeoverPatch(owner Owner, live *unstructured.Unstructured) ([]byte, error) {
-	raw, err := csaupgrade.UpgradeManagedFieldsPatch(live, legacyManagers, FieldOwner)
+	raw, err := csaupgrade.UpgradeManagedFieldsPatch(live, legacyManagers, diff.FieldOwner)
 	if err != nil {
 		return nil, fmt.Errorf("migrate field managers: %w", err)
 	}

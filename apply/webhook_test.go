@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
@@ -120,12 +121,12 @@ func TestApply_WebhookRewritesAndRefuses(t *testing.T) {
 	}
 
 	_, err := e.run(desired(e.obj(render.StageConfig, render.Policy{}, `{apiVersion: v1, kind: ConfigMap, metadata: {name: denied, labels: {hook: "on", hook-deny: "on"}}, data: {k: v}}`)))
-	wantError(t, err, CauseWebhook, "mutate.test.c5c3.io", "the test says no")
+	wantError(t, err, diff.CauseWebhook, "mutate.test.c5c3.io", "the test says no")
 
 	// The webhook quotes what it refuses: of a Secret, nothing of that comes through.
 	_, err = e.run(desired(e.obj(render.StageConfig, render.Policy{}, `{apiVersion: v1, kind: Secret, metadata: {name: denied, labels: {hook: "on", hook-deny: "on"}}, stringData: {k: hunter2}}`)))
-	wantError(t, err, CauseWebhook, "Secret", "withheld")
-	var typed *Error
+	wantError(t, err, diff.CauseWebhook, "Secret", "withheld")
+	var typed *diff.Error
 	if !errors.As(err, &typed) {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -33,7 +34,7 @@ func (r *run) write(ctx context.Context, s *step) error {
 	r.decide(r.owner, s.Step, live)
 	s.res.Action, s.res.Reason, s.res.Live, s.res.Err = s.Action, s.Reason, live, s.Err
 	switch s.Action {
-	case ActionCreate, ActionUpdate:
+	case diff.ActionCreate, diff.ActionUpdate:
 		return r.try(ctx, s)
 	default:
 		return nil
@@ -43,10 +44,10 @@ func (r *run) write(ctx context.Context, s *step) error {
 // lostRace says whether an error may come from a live object other than the one the
 // step was planned on.
 func lostRace(s *step, err error) bool {
-	switch newError("", s.Key, err).Cause {
-	case CauseChanged:
+	switch diff.NewError("", s.Key, err).Cause {
+	case diff.CauseChanged:
 		return true
-	case CauseInvalid, CauseImmutable:
+	case diff.CauseInvalid, diff.CauseImmutable:
 		return s.Live == nil // a create that met an existing object
 	default:
 		return false
@@ -76,7 +77,7 @@ func (r *run) try(ctx context.Context, s *step) error {
 		}
 	}
 	if err != nil {
-		if e := newError("apply", s.Key, err); e.Cause == CauseImmutable && s.policy.Recreate && before != nil {
+		if e := diff.NewError("apply", s.Key, err); e.Cause == diff.CauseImmutable && s.policy.Recreate && before != nil {
 			return r.recreate(ctx, s, e)
 		}
 		return err
@@ -95,7 +96,7 @@ func (r *run) patch(ctx context.Context, s *step, guard types.UID) (*unstructure
 	desired := s.desired
 	after, err := r.send(ctx, desired, guard)
 	found := conflictsOf(s.Key, err)
-	if kept := slices.DeleteFunc(slices.Clone(found), func(c Conflict) bool { return c.Path == s.policy.Yields }); len(kept) < len(found) {
+	if kept := slices.DeleteFunc(slices.Clone(found), func(c diff.Conflict) bool { return c.Path == s.policy.Yields }); len(kept) < len(found) {
 		found, desired = kept, desired.DeepCopy()
 		unstructured.RemoveNestedField(desired.Object, strings.Split(s.policy.Yields, ".")...)
 		if len(found) == 0 {
@@ -122,7 +123,7 @@ func (r *run) send(ctx context.Context, desired *unstructured.Unstructured, guar
 		meta["uid"] = string(guard)
 		u.Object["metadata"] = meta
 	}
-	opts = append(opts, client.FieldOwner(FieldOwner))
+	opts = append(opts, client.FieldOwner(diff.FieldOwner))
 	if r.dry {
 		opts = append(opts, client.DryRunAll)
 	}
@@ -142,7 +143,7 @@ func (r *run) takeOver(ctx context.Context, live *unstructured.Unstructured) (*u
 	}
 	r.called()
 	u := keyed(render.KeyOf(live))
-	if err := r.client.Patch(ctx, u, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner)); err != nil {
+	if err := r.client.Patch(ctx, u, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(diff.FieldOwner)); err != nil {
 		return nil, err
 	}
 	return u, nil
@@ -150,12 +151,12 @@ func (r *run) takeOver(ctx context.Context, live *unstructured.Unstructured) (*u
 
 // conflictsOf reads manager and path from a 409 of a server-side apply; nil for any
 // other answer.
-func conflictsOf(key render.Key, err error) []Conflict {
+func conflictsOf(key render.Key, err error) []diff.Conflict {
 	var status apierrors.APIStatus
 	if !apierrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details == nil {
 		return nil
 	}
-	var out []Conflict
+	var out []diff.Conflict
 	for _, c := range status.Status().Details.Causes {
 		if c.Type != metav1.CauseTypeFieldManagerConflict {
 			continue
@@ -165,7 +166,7 @@ func conflictsOf(key render.Key, err error) []Conflict {
 		if _, rest, ok := strings.Cut(c.Message, `"`); ok {
 			name, _, _ = strings.Cut(rest, `"`)
 		}
-		out = append(out, Conflict{Key: key, Path: strings.TrimPrefix(c.Field, "."), Manager: name})
+		out = append(out, diff.Conflict{Key: key, Path: strings.TrimPrefix(c.Field, "."), Manager: name})
 	}
 	return out
 }
@@ -209,7 +210,7 @@ func (r *run) trim(ctx context.Context, s *step, before, after *unstructured.Uns
 		return fmt.Errorf("encode patch: %w", err)
 	}
 	u := keyed(s.Key)
-	opts := []client.PatchOption{client.FieldOwner(FieldOwner)}
+	opts := []client.PatchOption{client.FieldOwner(diff.FieldOwner)}
 	if r.dry {
 		opts = append(opts, client.DryRunAll)
 	}
@@ -218,8 +219,8 @@ func (r *run) trim(ctx context.Context, s *step, before, after *unstructured.Uns
 		return err
 	}
 	r.settle(s, before, u)
-	if s.res.Action == ActionUnchanged {
-		s.res.Action = ActionUpdate
+	if s.res.Action == diff.ActionUnchanged {
+		s.res.Action = diff.ActionUpdate
 	}
 	slices.Sort(gone)
 	s.res.Reason = "foreign keys removed: " + strings.Join(gone, ", ")

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/nova"
 )
@@ -30,12 +30,12 @@ type Input struct {
 	Follows *unstructured.Unstructured
 	Notes   []string
 	// Veil is the key of the digests.
-	Veil apply.Veil
+	Veil diff.Veil
 }
 
 // Item is one child with the object before the change; Result.Live is the one after it.
 type Item struct {
-	apply.Result
+	diff.Result
 	Before *unstructured.Unstructured
 }
 
@@ -72,7 +72,7 @@ func (b *builder) resource() {
 		after, err2 := content(b.in.After)
 		if err = errors.Join(err, err2); err != nil {
 			b.out.Errors = append(b.out.Errors, err.Error())
-		} else if changes := apply.Compare(before, after, b.in.Veil); len(changes) > 0 {
+		} else if changes := diff.Compare(before, after, b.in.Veil); len(changes) > 0 {
 			b.out.Action, b.out.Changes = ActionChange, b.fields(changes)
 		}
 	}
@@ -89,11 +89,11 @@ func content(n *v1alpha1.Nova) (*unstructured.Unstructured, error) {
 }
 
 // actions translate those of the applier.
-var actions = map[apply.Action]Action{
-	apply.ActionCreate: ActionCreate, apply.ActionUpdate: ActionChange, apply.ActionUnchanged: ActionUnchanged,
-	apply.ActionRecreate: ActionRecreate, apply.ActionDelete: ActionDelete, apply.ActionWait: ActionWait,
-	apply.ActionHeld: ActionHeld, apply.ActionRefused: ActionRefused, apply.ActionForeign: ActionUnchanged,
-	apply.ActionSkipped: ActionRefused, apply.ActionFailed: ActionRefused,
+var actions = map[diff.Action]Action{
+	diff.ActionCreate: ActionCreate, diff.ActionUpdate: ActionChange, diff.ActionUnchanged: ActionUnchanged,
+	diff.ActionRecreate: ActionRecreate, diff.ActionDelete: ActionDelete, diff.ActionWait: ActionWait,
+	diff.ActionHeld: ActionHeld, diff.ActionRefused: ActionRefused, diff.ActionForeign: ActionUnchanged,
+	diff.ActionSkipped: ActionRefused, diff.ActionFailed: ActionRefused,
 }
 
 func (b *builder) objects() {
@@ -129,7 +129,7 @@ func (b *builder) object(item Item, action Action) Object {
 		before: b.veiled(item.Before),
 	}
 	if action == ActionRecreate && len(item.Before.GetManagedFields()) > 0 {
-		o.before = b.veiled(apply.Owned(item.Before)) // what replaces it has no defaults yet
+		o.before = b.veiled(diff.Owned(item.Before)) // what replaces it has no defaults yet
 	}
 	if action != ActionDelete {
 		o.after = b.veiled(item.Live)
@@ -168,7 +168,7 @@ func credential(path string) string {
 	return ""
 }
 
-func (b *builder) fields(changes []apply.Change) []Change {
+func (b *builder) fields(changes []diff.Change) []Change {
 	out := make([]Change, 0, len(changes))
 	for _, c := range changes {
 		if credential(c.Path) != "" || credentialOption(c.Path) {

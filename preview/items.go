@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/nova"
 )
@@ -25,7 +26,7 @@ func Wanted(f *nova.Forecast) render.Set {
 }
 
 // Live pairs what an API server answered with what was planned on.
-func Live(plan apply.Plan, report apply.Report, f *nova.Forecast, veil apply.Veil) []Item {
+func Live(plan apply.Plan, report diff.Report, f *nova.Forecast, veil diff.Veil) []Item {
 	desired := map[render.Key]*unstructured.Unstructured{}
 	for _, o := range f.Set.Desired {
 		desired[o.Key()] = o.Content
@@ -34,16 +35,16 @@ func Live(plan apply.Plan, report apply.Report, f *nova.Forecast, veil apply.Vei
 	for i, res := range report.Results {
 		item := Item{Result: res, Before: plan.Steps[i].Live}
 		switch {
-		case res.Action == apply.ActionUpdate && item.Before != nil && len(res.Live.GetManagedFields()) > 0:
+		case res.Action == diff.ActionUpdate && item.Before != nil && len(res.Live.GetManagedFields()) > 0:
 			item.Changes = whole(res, item.Before, veil)
-		case res.Action == apply.ActionRecreate:
+		case res.Action == diff.ActionRecreate:
 			item.Live = desired[res.Key]
 			item.Changes = Payload(item.Before, item.Live, veil)
 			if reason := f.Replaced[res.Key]; reason != "" {
 				item.Reason = firstClause(reason)
 			}
 		}
-		if item.Live == nil && res.Action == apply.ActionCreate {
+		if item.Live == nil && res.Action == diff.ActionCreate {
 			item.Live = desired[res.Key] // the server could not be asked
 		}
 		items[i] = item
@@ -53,12 +54,12 @@ func Live(plan apply.Plan, report apply.Report, f *nova.Forecast, veil apply.Vei
 
 // whole compares both answers of the API server as a whole: a change of a field of ours
 // can move a default beside it. The managers are those the applier found.
-func whole(res apply.Result, before *unstructured.Unstructured, veil apply.Veil) []apply.Change {
+func whole(res diff.Result, before *unstructured.Unstructured, veil diff.Veil) []diff.Change {
 	managers := map[string]string{}
 	for _, c := range res.Changes {
 		managers[c.Path] = c.Manager
 	}
-	changes := apply.Compare(bare(before), bare(res.Live), veil)
+	changes := diff.Compare(bare(before), bare(res.Live), veil)
 	for i := range changes {
 		changes[i].Manager = managers[changes[i].Path]
 	}
@@ -84,13 +85,13 @@ func firstClause(reason string) string {
 
 // Payload compares what the operator owns of a live object with a payload, but for the
 // marks of ownership, which the applier puts on.
-func Payload(live, payload *unstructured.Unstructured, veil apply.Veil) []apply.Change {
-	return slices.DeleteFunc(apply.Compare(live, payload, veil), apply.Change.IsMark)
+func Payload(live, payload *unstructured.Unstructured, veil diff.Veil) []diff.Change {
+	return slices.DeleteFunc(diff.Compare(live, payload, veil), diff.Change.IsMark)
 }
 
 // Offline pairs the objects of two settled worlds. before is nil when the resource is
 // new; f is nil when it is deleted.
-func Offline(before, f *nova.Forecast, veil apply.Veil) []Item {
+func Offline(before, f *nova.Forecast, veil diff.Veil) []Item {
 	old := map[render.Key]*unstructured.Unstructured{}
 	if before != nil {
 		for _, o := range before.Set.Desired {
@@ -114,19 +115,19 @@ func inWaves(objects []render.Object) []render.Object {
 }
 
 // compared is the item of an object that should exist.
-func compared(before *unstructured.Unstructured, o render.Object, replaced map[render.Key]string, veil apply.Veil) Item {
-	item := Item{Result: apply.Result{Key: o.Key(), Stage: o.Stage, Action: apply.ActionUnchanged, Live: o.Content}, Before: before}
+func compared(before *unstructured.Unstructured, o render.Object, replaced map[render.Key]string, veil diff.Veil) Item {
+	item := Item{Result: diff.Result{Key: o.Key(), Stage: o.Stage, Action: diff.ActionUnchanged, Live: o.Content}, Before: before}
 	if before == nil {
-		item.Action = apply.ActionCreate
+		item.Action = diff.ActionCreate
 		return item
 	}
-	item.Changes = apply.Compare(before, o.Content, veil)
+	item.Changes = diff.Compare(before, o.Content, veil)
 	reason, again := replaced[o.Key()]
 	switch {
 	case again:
-		item.Action, item.Reason = apply.ActionRecreate, firstClause(reason)
+		item.Action, item.Reason = diff.ActionRecreate, firstClause(reason)
 	case len(item.Changes) > 0 && !o.Policy.CreateOnly:
-		item.Action = apply.ActionUpdate
+		item.Action = diff.ActionUpdate
 	}
 	return item
 }
@@ -153,16 +154,16 @@ func leftOver(before, f *nova.Forecast, old map[render.Key]*unstructured.Unstruc
 		if old[key] == nil {
 			continue
 		}
-		item := Item{Result: apply.Result{Key: key, Stage: o.Stage, Action: apply.ActionUnchanged, Live: o.Content}, Before: o.Content}
+		item := Item{Result: diff.Result{Key: key, Stage: o.Stage, Action: diff.ActionUnchanged, Live: o.Content}, Before: o.Content}
 		reason, removed := gone[key]
 		gate, held := kept[key]
 		switch {
 		case f == nil:
-			item.Action, item.Live = apply.ActionDelete, nil
+			item.Action, item.Live = diff.ActionDelete, nil
 		case removed:
-			item.Action, item.Reason, item.Live = apply.ActionDelete, reason, nil
+			item.Action, item.Reason, item.Live = diff.ActionDelete, reason, nil
 		case held:
-			item.Action, item.Reason = apply.ActionHeld, gate
+			item.Action, item.Reason = diff.ActionHeld, gate
 		}
 		items = append(items, item)
 	}

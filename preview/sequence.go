@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/nova"
 )
@@ -128,7 +128,7 @@ func (b *builder) step(key render.Key, before, after *unstructured.Unstructured,
 		return
 	}
 	after = carry(before, after)
-	why, scaled := causes(apply.Compare(before, after, b.in.Veil))
+	why, scaled := causes(diff.Compare(before, after, b.in.Veil))
 	switch {
 	case len(why) > 0:
 		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepRollout, Object: name, Why: why, Pods: b.podsOf(after)})
@@ -163,7 +163,7 @@ func (b *builder) stopAll(live map[render.Key]*unstructured.Unstructured) {
 const template = "spec.template."
 
 // causes words what in a pod template makes its pods roll, and a change of their number.
-func causes(changes []apply.Change) (why []string, scaled string) {
+func causes(changes []diff.Change) (why []string, scaled string) {
 	for _, c := range changes {
 		rest, inTemplate := strings.CutPrefix(c.Path, template)
 		switch {
@@ -178,7 +178,7 @@ func causes(changes []apply.Change) (why []string, scaled string) {
 	return why, scaled
 }
 
-func cause(path string, c apply.Change) string {
+func cause(path string, c diff.Change) string {
 	switch words := credential(path); {
 	case words != "":
 		return words

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/nova"
 )
@@ -15,7 +15,7 @@ func TestPodsOf(t *testing.T) {
 		return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "nova"}, "spec": spec}}
 	}
 	scaler := func(target string) Item {
-		return Item{Result: apply.Result{Key: render.Key{GroupVersionKind: nova.KindHPA}, Live: &unstructured.Unstructured{Object: map[string]any{
+		return Item{Result: diff.Result{Key: render.Key{GroupVersionKind: nova.KindHPA}, Live: &unstructured.Unstructured{Object: map[string]any{
 			"spec": map[string]any{"minReplicas": int64(3), "scaleTargetRef": map[string]any{"name": target}},
 		}}}}
 	}

@@ -7,15 +7,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render/nova"
 )
 
 // A credential that came past admission into extraConfig is hidden in the resource, in the
 // configuration, and in the ConfigMap.
 func TestVeil_HidesCredentialsAmongOptions(t *testing.T) {
-	b := &builder{in: Input{Veil: apply.Veil{1}}}
-	changes := b.fields([]apply.Change{
+	b := &builder{in: Input{Veil: diff.Veil{1}}}
+	changes := b.fields([]diff.Change{
 		{Path: "spec.extraConfig.vmware.host_password", From: "s3cret", To: "s3cret-2"},
 		{Path: "spec.extraConfig.DEFAULT.debug", From: "false", To: "true"},
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
@@ -89,7 +90,7 @@ func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
 		if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil || !set.Has(fieldpath.MakePathOrDie("spec", "replicas")) {
 			continue
 		}
-		if e.Manager == apply.FieldOwner && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" {
+		if e.Manager == diff.FieldOwner && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" {
 			ours = true
 		} else {
 			others = true

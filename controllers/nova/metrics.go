@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/controllers/metrics"
 	"github.com/c5c3/nova-operator/render"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
@@ -41,7 +41,7 @@ func conditionOf(step string) string {
 
 // observeSteps records how long a pass waited for each step it reached, and the steps
 // whose decision failed.
-func (r *Reconciler) observeSteps(n *v1alpha1.Nova, result rendernova.Result, report apply.Report, asked time.Duration) {
+func (r *Reconciler) observeSteps(n *v1alpha1.Nova, result rendernova.Result, report diff.Report, asked time.Duration) {
 	times := waited(n, report, asked)
 	for _, step := range result.Reached {
 		metrics.ReconcileDuration.WithLabelValues(step).Observe(times[step].Seconds())
@@ -52,7 +52,7 @@ func (r *Reconciler) observeSteps(n *v1alpha1.Nova, result rendernova.Result, re
 // waited adds the calls for the children of each step up; objects of one wave are
 // written at a time. The health check waits for the API. A decision itself takes
 // microseconds.
-func waited(n *v1alpha1.Nova, report apply.Report, asked time.Duration) map[string]time.Duration {
+func waited(n *v1alpha1.Nova, report diff.Report, asked time.Duration) map[string]time.Duration {
 	times := map[string]time.Duration{healthStep: asked}
 	for _, res := range report.Results {
 		if res.Took > 0 {
@@ -69,7 +69,7 @@ func countFailures(failed []string) {
 }
 
 // unwritten lists the steps whose children could not be written, each once.
-func unwritten(n *v1alpha1.Nova, report apply.Report) []string {
+func unwritten(n *v1alpha1.Nova, report diff.Report) []string {
 	var failed []string
 	for _, res := range report.Results {
 		if res.Err == nil {

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/controllers/metrics"
 	"github.com/c5c3/nova-operator/render"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
@@ -74,7 +74,7 @@ func TestUnwritten_NamesTheStepOfEveryChild(t *testing.T) {
 	}})
 	got := map[string][]string{}
 	for _, o := range result.Set.Desired {
-		report := apply.Report{Results: []apply.Result{{Key: o.Key(), Err: errors.New("forbidden")}, {Key: o.Key(), Err: errors.New("again")}, {Key: o.Key()}}}
+		report := diff.Report{Results: []diff.Result{{Key: o.Key(), Err: errors.New("forbidden")}, {Key: o.Key(), Err: errors.New("again")}, {Key: o.Key()}}}
 		steps := unwritten(n, report)
 		if len(steps) != 1 {
 			t.Fatalf("%s failed %v", o.Key(), steps)
@@ -110,7 +110,7 @@ func TestUnwritten_NamesTheStepOfEveryChild(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	stranger := apply.Report{Results: []apply.Result{{Key: render.Key{Name: "stranger"}, Err: errors.New("no")}}}
+	stranger := diff.Report{Results: []diff.Result{{Key: render.Key{Name: "stranger"}, Err: errors.New("no")}}}
 	if got := unwritten(n, stranger); !slices.Equal(got, []string{unknownStep}) {
 		t.Errorf("a child of no step failed %v", got)
 	}
@@ -121,7 +121,7 @@ func TestWaited_AddsTheCallsOfAStepUp(t *testing.T) {
 	key := func(gvk schema.GroupVersionKind, name string) render.Key {
 		return render.Key{GroupVersionKind: gvk, Namespace: "openstack", Name: name}
 	}
-	report := apply.Report{Results: []apply.Result{
+	report := diff.Report{Results: []diff.Result{
 		{Key: key(rendernova.KindDeployment, "nova-metadata"), Took: 2 * time.Second},
 		{Key: key(rendernova.KindService, "nova-metadata"), Took: time.Second},
 		{Key: key(rendernova.KindCronJob, "nova-db-archive")},

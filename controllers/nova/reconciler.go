@@ -17,6 +17,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/controllers/clusters"
 	"github.com/c5c3/nova-operator/controllers/metrics"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
@@ -197,11 +198,11 @@ func (r *Reconciler) input(ctx context.Context, n *v1alpha1.Nova, p *place) (in 
 
 // merge folds what the applier wrote into an observation. It reports whether anything
 // was written.
-func merge(seen *rendernova.Observed, owner apply.Owner, report apply.Report) (bool, error) {
+func merge(seen *rendernova.Observed, owner apply.Owner, report diff.Report) (bool, error) {
 	changed := false
 	for _, res := range report.Results {
 		switch res.Action {
-		case apply.ActionCreate, apply.ActionUpdate, apply.ActionRecreate:
+		case diff.ActionCreate, diff.ActionUpdate, diff.ActionRecreate:
 			changed = true
 			if res.Live == nil {
 				continue
@@ -209,14 +210,14 @@ func merge(seen *rendernova.Observed, owner apply.Owner, report apply.Report) (b
 			if err := absorb(seen, owner, res.Live); err != nil {
 				return false, err
 			}
-		case apply.ActionDelete, apply.ActionUnchanged, apply.ActionWait, apply.ActionHeld, apply.ActionRefused,
-			apply.ActionForeign, apply.ActionSkipped, apply.ActionFailed:
+		case diff.ActionDelete, diff.ActionUnchanged, diff.ActionWait, diff.ActionHeld, diff.ActionRefused,
+			diff.ActionForeign, diff.ActionSkipped, diff.ActionFailed:
 		}
 	}
 	return changed, nil
 }
 
-func requeue(result rendernova.Result, report apply.Report) time.Duration {
+func requeue(result rendernova.Result, report diff.Report) time.Duration {
 	if report.Pending() && (result.Requeue == 0 || result.Requeue > nextPass) {
 		return nextPass
 	}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/controllers/metrics"
 	"github.com/c5c3/nova-operator/render"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
@@ -83,7 +83,7 @@ func (r *Reconciler) emit(n *v1alpha1.Nova, list []render.Event) {
 
 // report tells what the applier found: drift, conflicts, and objects that could not
 // be written, whose conditions turn False.
-func (r *Reconciler) report(ctx context.Context, n *v1alpha1.Nova, result *rendernova.Result, report apply.Report) {
+func (r *Reconciler) report(ctx context.Context, n *v1alpha1.Nova, result *rendernova.Result, report diff.Report) {
 	log := ctrl.LoggerFrom(ctx)
 	for _, d := range report.Drifts {
 		message := fmt.Sprintf("%s had been changed and was put right: %s", d.Key, paths(d.Changes))
@@ -105,7 +105,7 @@ func (r *Reconciler) report(ctx context.Context, n *v1alpha1.Nova, result *rende
 		switch {
 		case res.Err != nil:
 			result.ApplyFailed(n, res.Key, res.Err)
-		case res.Action != apply.ActionUnchanged && res.Action != apply.ActionHeld:
+		case res.Action != diff.ActionUnchanged && res.Action != diff.ActionHeld:
 			log.Info("Applied child", "kind", res.Key.Kind, "child", res.Key.Name, "action", string(res.Action), "reason", res.Reason)
 		}
 	}
@@ -113,14 +113,14 @@ func (r *Reconciler) report(ctx context.Context, n *v1alpha1.Nova, result *rende
 
 // leftByAutoscaler tells a count that the autoscaler of the API set from one that
 // somebody claims: once the block is gone, the spec's own count follows it.
-func leftByAutoscaler(n *v1alpha1.Nova, c apply.Conflict) bool {
+func leftByAutoscaler(n *v1alpha1.Nova, c diff.Conflict) bool {
 	last := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionHPAReady)
 	return n.Spec.Autoscaling == nil && last != nil && last.Reason == v1alpha1.ReasonHPAReady &&
 		c.Key.GroupVersionKind == rendernova.KindDeployment && c.Key.Name == n.Name && c.Path == "spec.replicas"
 }
 
 // paths lists the changed fields of a drift, the first few by name.
-func paths(changes []apply.Change) string {
+func paths(changes []diff.Change) string {
 	const shown = 5
 	text := ""
 	for i, c := range changes {

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/docs"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/nova"
@@ -108,7 +108,7 @@ type Input struct {
 	Nova   *v1alpha1.Nova
 	Result nova.Result
 	// Report is the API server's answer; nil for an observation.
-	Report *apply.Report
+	Report *diff.Report
 	Notes  []string
 }
 
@@ -198,11 +198,11 @@ func children(in Input) []stepChild {
 		switch {
 		case res.Err != nil:
 			c.Detail = res.Err.Error()
-		case res.Action == apply.ActionUpdate:
+		case res.Action == diff.ActionUpdate:
 			c.State, c.Detail = changing(res.Changes)
-		case res.Action == apply.ActionHeld && history(res.Reason):
+		case res.Action == diff.ActionHeld && history(res.Reason):
 			c.State = Kept
-		case res.Action == apply.ActionUnchanged && res.Live != nil && res.Live.GetDeletionTimestamp() != nil:
+		case res.Action == diff.ActionUnchanged && res.Live != nil && res.Live.GetDeletionTimestamp() != nil:
 			c.State = Leaving
 		}
 		out = append(out, stepChild{nova.StepOf(in.Nova, res.Key), c})
@@ -213,14 +213,14 @@ func children(in Input) []stepChild {
 func history(gate string) bool { return gate == nova.GateHistory || gate == nova.GateMounted }
 
 // states translate the answers of the API server.
-var states = map[apply.Action]State{
-	apply.ActionCreate: Missing, apply.ActionUpdate: Changing, apply.ActionUnchanged: Current, apply.ActionRecreate: Replaced,
-	apply.ActionDelete: Pruned, apply.ActionWait: Leaving, apply.ActionHeld: HeldBack, apply.ActionRefused: Refused,
-	apply.ActionForeign: Foreign, apply.ActionSkipped: Missing, apply.ActionFailed: Refused,
+var states = map[diff.Action]State{
+	diff.ActionCreate: Missing, diff.ActionUpdate: Changing, diff.ActionUnchanged: Current, diff.ActionRecreate: Replaced,
+	diff.ActionDelete: Pruned, diff.ActionWait: Leaving, diff.ActionHeld: HeldBack, diff.ActionRefused: Refused,
+	diff.ActionForeign: Foreign, diff.ActionSkipped: Missing, diff.ActionFailed: Refused,
 }
 
 // changing names the fields of a change, the first few, and who holds them.
-func changing(changes []apply.Change) (State, string) {
+func changing(changes []diff.Change) (State, string) {
 	const shown = 4
 	state, text := Changing, ""
 	for i, c := range changes {

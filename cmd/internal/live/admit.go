@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 )
 
 // Admit asks the API server what it would store for a manifest: defaults and admission
@@ -31,12 +31,12 @@ func (c *Cluster) Admit(ctx context.Context, manifest *unstructured.Unstructured
 		err = c.client.Update(ctx, asked, client.DryRunAll)
 	}
 	var notes []string
-	switch cause := apply.CauseOf(err); {
+	switch cause := diff.CauseOf(err); {
 	case err == nil:
 		u = asked
-	case cause == apply.CauseMissingNamespace:
+	case cause == diff.CauseMissingNamespace:
 		notes = []string{fmt.Sprintf("namespace %s does not exist yet, so the API server could not be asked", u.GetNamespace())}
-	case cause == apply.CauseForbidden:
+	case cause == diff.CauseForbidden:
 		notes = []string{"the API server could not be asked for its defaults and admission: " + err.Error()}
 	default:
 		return nil, nil, fmt.Errorf("the API server refuses it: %w", err)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/controllers/clusters"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
@@ -33,7 +34,7 @@ type Access struct {
 type Cluster struct {
 	client  client.Client
 	applier *apply.Applier
-	veil    apply.Veil
+	veil    diff.Veil
 	// clustersNamespace is where target clusters are registered, and targets are those
 	// that are in use.
 	clustersNamespace string
@@ -48,7 +49,7 @@ const (
 )
 
 // Connect reads the kubeconfig and finds out what the cluster serves.
-func Connect(access Access, veil apply.Veil) (*Cluster, error) {
+func Connect(access Access, veil diff.Veil) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = access.Kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: access.Context}).ClientConfig()
@@ -59,7 +60,7 @@ func Connect(access Access, veil apply.Veil) (*Cluster, error) {
 }
 
 // Of looks at the cluster of a client configuration.
-func Of(config *rest.Config, veil apply.Veil) (*Cluster, error) {
+func Of(config *rest.Config, veil diff.Veil) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = requestRate, requestBurst
 	scheme := runtime.NewScheme()

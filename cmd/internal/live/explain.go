@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/cmd/internal/explain"
 	"github.com/c5c3/nova-operator/controllers/nova"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
@@ -42,6 +42,6 @@ func (c *Cluster) Explain(ctx context.Context, namespace, name string, settings 
 			result.ApplyFailed(n, res.Key, res.Err)
 		}
 	}
-	report.Results = slices.DeleteFunc(report.Results, func(res apply.Result) bool { return there.idle(ctx, res) })
+	report.Results = slices.DeleteFunc(report.Results, func(res diff.Result) bool { return there.idle(ctx, res) })
 	return explain.Of(explain.Input{Nova: n, Result: result, Report: &report, Notes: notes}), nil
 }

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/cmd/internal/live"
 	"github.com/c5c3/nova-operator/cmd/internal/offline"
 	"github.com/c5c3/nova-operator/controllers/nova"
@@ -239,7 +239,7 @@ func (w *world) snapshot() map[string]object {
 // revisionAnnotation counts the rollouts of a Deployment.
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-func objectOf(u *unstructured.Unstructured, veil apply.Veil) object {
+func objectOf(u *unstructured.Unstructured, veil diff.Veil) object {
 	o := object{uid: string(u.GetUID()), revision: u.GetAnnotations()[revisionAnnotation], fields: map[string]any{}}
 	for key, value := range u.Object {
 		switch key {
@@ -328,7 +328,7 @@ func (w *world) compare(printed preview.Resource, before, after map[string]objec
 // created compares what the operator owns of a new object with what was printed: the
 // rest of it the API server makes up anew.
 func (w *world) created(o *preview.Object, got object) []string {
-	printed := objectOf(&unstructured.Unstructured{Object: o.Content}, apply.Veil{})
+	printed := objectOf(&unstructured.Unstructured{Object: o.Content}, diff.Veil{})
 	var problems []string
 	for path, value := range printed.fields {
 		live, there := got.fields[path]
@@ -378,7 +378,7 @@ func (w *world) rollouts(printed preview.Resource, before, after map[string]obje
 }
 
 // changed makes printed changes to an object.
-func changed(o object, changes []preview.Change, veil apply.Veil) object {
+func changed(o object, changes []preview.Change, veil diff.Veil) object {
 	o.fields = maps.Clone(o.fields)
 	for _, c := range changes {
 		if strings.HasSuffix(c.Path, " (order)") {
@@ -398,7 +398,7 @@ func changed(o object, changes []preview.Change, veil apply.Veil) object {
 
 // flat lists the leaves of a value by path. Digests of credentials are veiled as in a
 // preview.
-func flat(path string, v any, veil apply.Veil) map[string]any {
+func flat(path string, v any, veil diff.Veil) map[string]any {
 	out := map[string]any{}
 	switch t := v.(type) {
 	case map[string]any:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/controllers/nova"
 	"github.com/c5c3/nova-operator/preview"
 	"github.com/c5c3/nova-operator/render"
@@ -87,7 +88,7 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings rendernov
 // refusedKeys are the objects that can't be written.
 func refusedKeys(items []preview.Item) (keys []render.Key) {
 	for _, item := range items {
-		if item.Action == apply.ActionRefused || item.Action == apply.ActionFailed {
+		if item.Action == diff.ActionRefused || item.Action == diff.ActionFailed {
 			keys = append(keys, item.Key)
 		}
 	}
@@ -95,7 +96,7 @@ func refusedKeys(items []preview.Item) (keys []render.Key) {
 }
 
 // refused is the preview of a manifest that the API server does not take.
-func refused(manifest *unstructured.Unstructured, live *v1alpha1.Nova, notes []string, refusal error, veil apply.Veil) preview.Resource {
+func refused(manifest *unstructured.Unstructured, live *v1alpha1.Nova, notes []string, refusal error, veil diff.Veil) preview.Resource {
 	asked, err := decode(manifest)
 	if err != nil { // the refusal says why
 		asked = &v1alpha1.Nova{ObjectMeta: metav1.ObjectMeta{Namespace: manifest.GetNamespace(), Name: manifest.GetName()}}
@@ -123,8 +124,8 @@ func (c *Cluster) items(ctx context.Context, n *v1alpha1.Nova, f *rendernova.For
 }
 
 // idle tells a held object that is not there: nothing is left as it is.
-func (c *Cluster) idle(ctx context.Context, res apply.Result) bool {
-	if res.Action != apply.ActionHeld {
+func (c *Cluster) idle(ctx context.Context, res diff.Result) bool {
+	if res.Action != diff.ActionHeld {
 		return false
 	}
 	u := &unstructured.Unstructured{}
@@ -136,7 +137,7 @@ func (c *Cluster) idle(ctx context.Context, res apply.Result) bool {
 // guess stands in for answers that can't be had without a write: where the namespace does
 // not exist yet, or dry run is not permitted. What was planned is then compared here, and
 // defaults and admission don't show.
-func (c *Cluster) guess(plan apply.Plan, report *apply.Report, set render.Set) (notes []string) {
+func (c *Cluster) guess(plan apply.Plan, report *diff.Report, set render.Set) (notes []string) {
 	desired := map[render.Key]*unstructured.Unstructured{}
 	for _, o := range set.Desired {
 		desired[o.Key()] = o.Content
@@ -144,18 +145,18 @@ func (c *Cluster) guess(plan apply.Plan, report *apply.Report, set render.Set) (
 	forbidden := 0
 	for i := range report.Results {
 		res, step := &report.Results[i], plan.Steps[i]
-		var known *apply.Error
-		if !errors.As(res.Err, &known) || known.Cause != apply.CauseMissingNamespace && known.Cause != apply.CauseForbidden || step.Err != nil {
+		var known *diff.Error
+		if !errors.As(res.Err, &known) || known.Cause != diff.CauseMissingNamespace && known.Cause != diff.CauseForbidden || step.Err != nil {
 			continue
 		}
-		if known.Cause == apply.CauseForbidden {
+		if known.Cause == diff.CauseForbidden {
 			forbidden++
 		}
 		res.Action, res.Err, res.Live = step.Action, nil, desired[res.Key]
-		if step.Action == apply.ActionUpdate {
+		if step.Action == diff.ActionUpdate {
 			res.Changes = preview.Payload(step.Live, res.Live, c.veil)
 			if len(res.Changes) == 0 {
-				res.Action = apply.ActionUnchanged
+				res.Action = diff.ActionUnchanged
 			}
 		}
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/cmd/internal/live"
 	"github.com/c5c3/nova-operator/controllers/operator"
 	"github.com/c5c3/nova-operator/render"
@@ -82,7 +83,7 @@ type world struct {
 	namespace string
 	client    client.Client
 	live      *live.Cluster
-	veil      apply.Veil
+	veil      diff.Veil
 }
 
 // mark is in every credential.

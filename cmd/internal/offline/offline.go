@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/preview"
 	"github.com/c5c3/nova-operator/render/nova"
 )
@@ -22,7 +22,7 @@ type Pair struct {
 
 // Previews previews every pair, as many at a time as there are processors, in the order
 // they are given.
-func Previews(pairs []Pair, settings nova.Settings, veil apply.Veil) []preview.Resource {
+func Previews(pairs []Pair, settings nova.Settings, veil diff.Veil) []preview.Resource {
 	out := make([]preview.Resource, len(pairs))
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -43,7 +43,7 @@ func Previews(pairs []Pair, settings nova.Settings, veil apply.Veil) []preview.R
 
 // Preview decides both sides in a world that works, the second from where the first one
 // ends.
-func (p Pair) Preview(settings nova.Settings, veil apply.Veil) preview.Resource {
+func (p Pair) Preview(settings nova.Settings, veil diff.Veil) preview.Resource {
 	in := preview.Input{Before: p.Before, After: p.After, Veil: veil}
 	var before *nova.Forecast
 	world := nova.Input{Settings: settings}

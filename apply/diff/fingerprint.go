@@ -1,4 +1,4 @@
-package apply
+package diff
 
 import (
 	"crypto/sha256"
@@ -13,56 +13,62 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// digest identifies a value. Digests are compared, never printed: an object may be
+// FieldOwner is the field manager of every write. Renaming it orphans every field
+// it owns on running installations.
+const FieldOwner = "cobaltcore-operator"
+
+// Digest identifies a value. Digests are compared, never printed: an object may be
 // a Secret.
-type digest [sha256.Size]byte
+type Digest [sha256.Size]byte
 
-// digestOf returns the digest of a JSON value. Numbers compare by value, maps
+// DigestOf returns the digest of a JSON value. Numbers compare by value, maps
 // regardless of order, lists in order.
-func digestOf(v any) digest { return sha256.Sum256(appendValue(nil, v)) }
+func DigestOf(v any) Digest { return sha256.Sum256(appendValue(nil, v)) }
 
-// fingerprint is the digest of the fields our Apply manager owns in a live object
+// Fingerprint is the digest of the fields our Apply manager owns in a live object
 // together with their values: finalizers, owner references and labels included. It
 // is a function of the live object alone, so what the server or a webhook made of a
 // field needs no emulation. An object of which we own nothing has a fixed one.
-func fingerprint(live *unstructured.Unstructured) digest {
-	fields, version := ownedFields(live)
+func Fingerprint(live *unstructured.Unstructured) Digest {
+	fields, version := OwnedFields(live)
 	b := append(make([]byte, 0, 4096), version...)
 	return sha256.Sum256(appendOwned(b, fields, live.Object))
 }
 
-// ownedFields returns fieldsV1 of our Apply entry and the API version it is written
+// OwnedFields returns fieldsV1 of our Apply entry and the API version it is written
 // in; nil if there is none.
-func ownedFields(live *unstructured.Unstructured) (fields map[string]any, version string) {
-	for _, e := range managers(live) {
-		if e.name == FieldOwner && e.operation == "Apply" && e.subresource == "" {
-			return e.fields, e.version
+func OwnedFields(live *unstructured.Unstructured) (fields map[string]any, version string) {
+	for _, e := range Managers(live) {
+		if e.Name == FieldOwner && e.Operation == "Apply" && e.Subresource == "" {
+			return e.Fields, e.Version
 		}
 	}
 	return nil, ""
 }
 
-// manager is one entry of metadata.managedFields, without a copy.
-type manager struct {
-	name, operation, subresource, version string
-	fields                                map[string]any
+// Manager is one entry of metadata.managedFields, without a copy: read only.
+type Manager struct {
+	Name, Operation, Subresource, Version string
+	// Fields is fieldsV1.
+	Fields map[string]any
 }
 
-func managers(live *unstructured.Unstructured) []manager {
+// Managers lists the entries of metadata.managedFields in their order.
+func Managers(live *unstructured.Unstructured) []Manager {
 	raw, _, _ := unstructured.NestedFieldNoCopy(live.Object, "metadata", "managedFields")
 	list, _ := raw.([]any)
-	out := make([]manager, 0, len(list))
+	out := make([]Manager, 0, len(list))
 	for _, item := range list {
 		e, ok := item.(map[string]any)
 		if !ok {
 			continue
 		}
-		var m manager
-		m.name, _ = e["manager"].(string)
-		m.operation, _ = e["operation"].(string)
-		m.subresource, _ = e["subresource"].(string)
-		m.version, _ = e["apiVersion"].(string)
-		m.fields, _ = e["fieldsV1"].(map[string]any)
+		var m Manager
+		m.Name, _ = e["manager"].(string)
+		m.Operation, _ = e["operation"].(string)
+		m.Subresource, _ = e["subresource"].(string)
+		m.Version, _ = e["apiVersion"].(string)
+		m.Fields, _ = e["fieldsV1"].(map[string]any)
 		out = append(out, m)
 	}
 	return out

@@ -1,10 +1,6 @@
-package apply
+package diff
 
 import (
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,13 +15,13 @@ import (
 	"github.com/c5c3/nova-operator/render"
 )
 
-// changes lists what an apply did to the fields we own or gave up: values before and
+// Changes lists what an apply did to the fields we own or gave up: values before and
 // after at every path of our field set then and now, in path order. Both objects are
 // the API server's, so a difference is one.
-func changes(key render.Key, before, after *unstructured.Unstructured, veil Veil) []Change {
+func Changes(key render.Key, before, after *unstructured.Unstructured, veil Veil) []Change {
 	d := &differ{others: others(before), secret: sensitive(key.GroupKind()), veil: veil}
-	ours, _ := ownedFields(before)
-	theirs, _ := ownedFields(after)
+	ours, _ := OwnedFields(before)
+	theirs, _ := OwnedFields(after)
 	return d.list(before.Object, after.Object, ours, theirs)
 }
 
@@ -44,7 +40,7 @@ func Compare(before, after *unstructured.Unstructured, veil Veil) []Change {
 // Owned is the part of a live object that this operator owns: what it applied, as the API
 // server holds it.
 func Owned(live *unstructured.Unstructured) *unstructured.Unstructured {
-	fields, _ := ownedFields(live)
+	fields, _ := OwnedFields(live)
 	part, _ := project(live.Object, fields).(map[string]any)
 	if part == nil {
 		part = map[string]any{}
@@ -106,7 +102,7 @@ func projectItems(items []any, fields map[string]any) any {
 
 // payloadFields are the fields we own in a live object, and every field of a payload.
 func payloadFields(u *unstructured.Unstructured) map[string]any {
-	if fields, _ := ownedFields(u); fields != nil {
+	if fields, _ := OwnedFields(u); fields != nil {
 		return fields
 	}
 	fields := fieldsOf("", u.Object)
@@ -154,13 +150,13 @@ func (d *differ) list(before, after map[string]any, owned ...map[string]any) []C
 }
 
 // others are the managers that could have written to our fields.
-func others(u *unstructured.Unstructured) []manager {
-	return slices.DeleteFunc(managers(u), func(m manager) bool { return m.name == FieldOwner })
+func others(u *unstructured.Unstructured) []Manager {
+	return slices.DeleteFunc(Managers(u), func(m Manager) bool { return m.Name == FieldOwner })
 }
 
 type differ struct {
 	found  map[string]Change
-	others []manager
+	others []Manager
 	secret bool
 	veil   Veil
 }
@@ -209,8 +205,8 @@ func (d *differ) add(elements []string, path string, from, to any) {
 	}
 	c := Change{Path: path, From: from, To: to}
 	for _, m := range d.others {
-		if holds(m.fields, elements) {
-			c.Manager = m.name
+		if holds(m.Fields, elements) {
+			c.Manager = m.Name
 		}
 	}
 	d.found[path] = c
@@ -226,26 +222,6 @@ func holds(fields map[string]any, elements []string) bool {
 		fields, _ = below.(map[string]any)
 	}
 	return true
-}
-
-// Veil is the key of the digests that stand in for credentials: a change shows, and
-// without the key no guess can be tried.
-type Veil [sha256.Size]byte
-
-// NewVeil draws a key. Digests compare within its life only.
-func NewVeil() (v Veil) {
-	_, _ = rand.Read(v[:]) // never fails
-	return v
-}
-
-// Digest is "hidden:" and eight hex digits for a JSON value, nil for nil.
-func (v Veil) Digest(value any) any {
-	if value == nil {
-		return nil
-	}
-	mac := hmac.New(sha256.New, v[:])
-	mac.Write(appendValue(nil, value))
-	return "hidden:" + hex.EncodeToString(mac.Sum(nil)[:4])
 }
 
 // equalJSON compares two JSON values, numbers by value.
@@ -267,7 +243,7 @@ func equalJSON(a, b any) bool {
 		y, ok := b.([]any)
 		return ok && slices.EqualFunc(x, y, equalJSON)
 	case int64, float64, int:
-		return digestOf(a) == digestOf(b)
+		return DigestOf(a) == DigestOf(b)
 	default:
 		return a == b
 	}

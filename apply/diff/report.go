@@ -1,7 +1,8 @@
-package apply
+package diff
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -49,6 +50,15 @@ type Change struct {
 	From, To any
 	// Manager held the field before, when it was not us; "" if nobody did.
 	Manager string
+}
+
+// OwnerLabels starts the names of the labels that mark a child of another cluster or
+// namespace.
+const OwnerLabels = "openstack.c5c3.io/owner-"
+
+// IsMark tells a change of a mark of ownership from one of what was asked for.
+func (c Change) IsMark() bool {
+	return strings.HasPrefix(c.Path, "metadata.ownerReferences") || strings.HasPrefix(c.Path, "metadata.labels["+OwnerLabels)
 }
 
 // Conflict is a field we own that another manager claims. It was taken back.
@@ -132,7 +142,8 @@ func (r Report) Live(key render.Key) *unstructured.Unstructured {
 	return nil
 }
 
-func (c *Counts) add(a Action) {
+// Add counts one more result.
+func (c *Counts) Add(a Action) {
 	switch a {
 	case ActionCreate:
 		c.Created++

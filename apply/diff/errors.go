@@ -1,7 +1,6 @@
-package apply
+package diff
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/c5c3/nova-operator/render"
 )
@@ -130,8 +130,8 @@ func brief(err error) string {
 	return strings.Join(causes, "; ")
 }
 
-// newError classifies err. An *Error passes unchanged.
-func newError(op string, key render.Key, err error) *Error {
+// NewError classifies err. An *Error passes unchanged.
+func NewError(op string, key render.Key, err error) *Error {
 	var known *Error
 	if errors.As(err, &known) {
 		return known
@@ -144,7 +144,8 @@ func newError(op string, key render.Key, err error) *Error {
 	return e
 }
 
-func foreignError(op string, key render.Key, reason string) *Error {
+// ForeignError refuses an object for being somebody else's.
+func ForeignError(op string, key render.Key, reason string) *Error {
 	return &Error{Key: key, Op: op, Cause: CauseForeign, Remedy: remedies[CauseForeign], Err: errors.New(reason)}
 }
 
@@ -231,7 +232,7 @@ func sensitive(gk schema.GroupKind) bool { return sensitiveKinds[gk] }
 // scrub replaces the answer to a write of a Secret by one that names its reason and
 // fields only. Code and reason stay, so apierrors.IsX still works.
 func scrub(err error, cause Cause, fields []string) error {
-	if meta.IsNoMatchError(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if meta.IsNoMatchError(err) || wait.Interrupted(err) {
 		return err // made on this side, from names only
 	}
 	text := string(cause)
