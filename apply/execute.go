@@ -41,28 +41,28 @@ type run struct {
 	report diff.Report
 }
 
-// step couples a planned step with its result.
-type step struct {
-	*Step
+// task couples what is planned for one object with its result.
+type task struct {
+	*Planned
 	res diff.Result
 }
 
 func (a *Applier) run(ctx context.Context, plan Plan, dry bool) (diff.Report, error) {
 	r := &run{Applier: a, owner: plan.Owner, dry: dry}
-	steps := make([]step, len(plan.Steps))
-	for i := range plan.Steps {
-		s := plan.Steps[i] // a copy: deciding again must not write to the plan
-		steps[i] = step{Step: &s, res: diff.Result{
-			Key: s.Key, Stage: s.Stage, Action: s.Action, Prune: s.Prune, Reason: s.Reason, Live: s.Live, Err: s.Err,
+	tasks := make([]task, len(plan.Objects))
+	for i := range plan.Objects {
+		p := plan.Objects[i] // a copy: deciding again must not write to the plan
+		tasks[i] = task{Planned: &p, res: diff.Result{
+			Key: p.Key, Stage: p.Stage, Action: p.Action, Prune: p.Prune, Reason: p.Reason, Live: p.Live, Err: p.Err,
 		}}
 	}
-	done, attempted := true, true // every step so far; every wave was started
-	for lo := 0; lo < len(steps); {
+	done, attempted := true, true // every object so far; every wave was started
+	for lo := 0; lo < len(tasks); {
 		hi := lo
-		for hi < len(steps) && steps[hi].phase == steps[lo].phase && steps[hi].Stage == steps[lo].Stage {
+		for hi < len(tasks) && tasks[hi].phase == tasks[lo].phase && tasks[hi].Stage == tasks[lo].Stage {
 			hi++
 		}
-		part := steps[lo:hi]
+		part := tasks[lo:hi]
 		switch part[0].phase {
 		case inWave:
 			attempted = attempted && done || dry
@@ -82,96 +82,96 @@ func (a *Applier) run(ctx context.Context, plan Plan, dry bool) (diff.Report, er
 		}
 		lo = hi
 	}
-	r.report.Results = make([]diff.Result, len(steps))
-	for i := range steps {
-		r.report.Results[i] = steps[i].res
-		r.report.Counts.Add(steps[i].res.Action)
+	r.report.Results = make([]diff.Result, len(tasks))
+	for i := range tasks {
+		r.report.Results[i] = tasks[i].res
+		r.report.Counts.Add(tasks[i].res.Action)
 	}
 	return r.report, r.report.Err()
 }
 
-// desired carries out the step of a desired object. The plan's verdict stands where
+// desired carries out what is planned for a desired object. The plan's verdict stands where
 // it needs no call.
-func (r *run) desired(ctx context.Context, s *step, ok bool) {
-	switch s.Action {
+func (r *run) desired(ctx context.Context, t *task, ok bool) {
+	switch t.Action {
 	case diff.ActionCreate, diff.ActionUpdate:
 	default:
 		return
 	}
 	if !ok {
-		s.res.Action, s.res.Reason = diff.ActionSkipped, "an earlier wave is not done"
+		t.res.Action, t.res.Reason = diff.ActionSkipped, "an earlier wave is not done"
 		return
 	}
 	start := r.now()
-	err := r.write(ctx, s)
-	s.res.Took = r.now().Sub(start)
+	err := r.write(ctx, t)
+	t.res.Took = r.now().Sub(start)
 	if err != nil {
-		s.fail("apply", err)
+		t.fail("apply", err)
 	}
 }
 
 // remove deletes an absent or pruned object. Only this very incarnation: another
 // object of the name is for the next pass to judge.
-func (r *run) remove(ctx context.Context, s *step, ok bool) {
-	if s.Action != diff.ActionDelete {
+func (r *run) remove(ctx context.Context, t *task, ok bool) {
+	if t.Action != diff.ActionDelete {
 		return
 	}
 	if !ok {
-		s.res.Action, s.res.Reason = diff.ActionSkipped, "not everything is applied"
+		t.res.Action, t.res.Reason = diff.ActionSkipped, "not everything is applied"
 		return
 	}
 	op := "delete"
-	if s.Prune {
+	if t.Prune {
 		op = "prune"
 	}
-	r.memo.drop(r.owner, s.Key)
+	r.memo.drop(r.owner, t.Key)
 	start := r.now()
-	err := r.delete(ctx, s.Key, preconditions{uid: s.Live.GetUID()})
-	s.res.Took = r.now().Sub(start)
+	err := r.delete(ctx, t.Key, preconditions{uid: t.Live.GetUID()})
+	t.res.Took = r.now().Sub(start)
 	if err != nil {
-		s.fail(op, err)
+		t.fail(op, err)
 		return
 	}
-	s.res.Live = nil
+	t.res.Live = nil
 }
 
-func (s *step) fail(op string, err error) {
-	e := diff.NewError(op, s.Key, err)
-	s.res.Action, s.res.Err = diff.ActionFailed, e
+func (t *task) fail(op string, err error) {
+	e := diff.NewError(op, t.Key, err)
+	t.res.Action, t.res.Err = diff.ActionFailed, e
 	if e.Cause == diff.CauseForeign {
-		s.res.Action = diff.ActionRefused
+		t.res.Action = diff.ActionRefused
 	}
 }
 
 // settle records the answer of the API server to a write.
-func (r *run) settle(s *step, before, after *unstructured.Unstructured) {
-	s.res.Live = after
+func (r *run) settle(t *task, before, after *unstructured.Unstructured) {
+	t.res.Live = after
 	if !r.dry {
-		r.memo.put(r.owner, s.Key, entryOf(s.sum, after))
+		r.memo.put(r.owner, t.Key, entryOf(t.sum, after))
 	}
-	known := s.before
+	known := t.before
 	switch {
 	case before == nil && known != nil && known.uid == after.GetUID():
 		// The cache did not show our own object yet.
-		s.res.Action = diff.ActionUnchanged
+		t.res.Action = diff.ActionUnchanged
 		if known.owned != diff.Fingerprint(after) {
-			s.res.Action = diff.ActionUpdate
+			t.res.Action = diff.ActionUpdate
 		}
 		return
 	case before == nil:
-		s.res.Action = diff.ActionCreate
+		t.res.Action = diff.ActionCreate
 		if known != nil {
-			r.drift(diff.Drift{Key: s.Key, Deleted: true})
+			r.drift(diff.Drift{Key: t.Key, Deleted: true})
 		}
 		return
 	case diff.Fingerprint(before) == diff.Fingerprint(after):
-		s.res.Action = diff.ActionUnchanged
+		t.res.Action = diff.ActionUnchanged
 		return
 	}
-	s.res.Action = diff.ActionUpdate
-	s.res.Changes = diff.Changes(s.Key, before, after, r.veil)
-	if known != nil && known.uid == before.GetUID() && len(s.res.Changes) > 0 {
-		r.drift(diff.Drift{Key: s.Key, Changes: s.res.Changes})
+	t.res.Action = diff.ActionUpdate
+	t.res.Changes = diff.Changes(t.Key, before, after, r.veil)
+	if known != nil && known.uid == before.GetUID() && len(t.res.Changes) > 0 {
+		r.drift(diff.Drift{Key: t.Key, Changes: t.res.Changes})
 	}
 }
 

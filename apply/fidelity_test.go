@@ -101,7 +101,7 @@ func (e *env) fidelity(f fidelityCase, name string) verdicts {
 			e.t.Fatal(err)
 		}
 		e.wantNoCalls()
-		return plan.Steps[0].Action == diff.ActionUnchanged
+		return plan.Objects[0].Action == diff.ActionUnchanged
 	}
 	e.calls.take()
 	v := verdicts{warm: unchanged(), oracle: e.oracle(now)}

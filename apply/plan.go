@@ -21,12 +21,12 @@ import (
 // the API server can say (Preview).
 type Plan struct {
 	Owner Owner
-	// Steps are in the order of execution: waves, absent objects, prune. Held objects
+	// Objects are in the order of execution: waves, absent objects, prune. Held objects
 	// come last and are left alone.
-	Steps []Step
+	Objects []Planned
 }
 
-// phase is the part of a pass a step belongs to.
+// phase is the part of a pass an object belongs to.
 type phase int
 
 const (
@@ -36,8 +36,8 @@ const (
 	inHeld
 )
 
-// Step is the plan for one object.
-type Step struct {
+// Planned is what is planned for one object.
+type Planned struct {
 	Key    render.Key
 	Stage  render.Stage
 	Action diff.Action
@@ -65,13 +65,13 @@ type Step struct {
 
 // Plan compares a set with the live state. It returns an error only if the set
 // contradicts itself or the owner cannot mark a child; what concerns one object is
-// in its step.
+// in its Planned.
 func (a *Applier) Plan(ctx context.Context, owner Owner, set render.Set) (Plan, error) {
 	if err := check(owner, set); err != nil {
 		return Plan{}, err
 	}
 	view := a.view(ctx, owner, set.Prunable)
-	plan := Plan{Owner: owner, Steps: make([]Step, len(set.Desired), len(set.Desired)+len(set.Absent)+len(set.Held))}
+	plan := Plan{Owner: owner, Objects: make([]Planned, len(set.Desired), len(set.Desired)+len(set.Absent)+len(set.Held))}
 
 	desired := slices.Clone(set.Desired)
 	slices.SortStableFunc(desired, func(x, y render.Object) int { return int(x.Stage) - int(y.Stage) })
@@ -80,18 +80,18 @@ func (a *Applier) Plan(ctx context.Context, owner Owner, set render.Set) (Plan, 
 		wanted[o.Key()] = true
 	}
 	a.memo.retain(owner, wanted)
-	a.each(len(desired), func(i int) { plan.Steps[i] = a.planDesired(ctx, owner, desired[i], view) })
+	a.each(len(desired), func(i int) { plan.Objects[i] = a.planDesired(ctx, owner, desired[i], view) })
 
-	absent := make([]Step, len(set.Absent))
+	absent := make([]Planned, len(set.Absent))
 	a.each(len(absent), func(i int) { absent[i] = planAbsent(ctx, owner, set.Absent[i], view) })
-	for _, s := range absent {
-		if s.Action != "" {
-			plan.Steps = append(plan.Steps, s)
+	for _, p := range absent {
+		if p.Action != "" {
+			plan.Objects = append(plan.Objects, p)
 		}
 	}
-	plan.Steps = append(plan.Steps, planPrune(owner, set, view)...)
+	plan.Objects = append(plan.Objects, planPrune(owner, set, view)...)
 	for _, h := range set.Held {
-		plan.Steps = append(plan.Steps, Step{Key: h.Key, Action: diff.ActionHeld, Reason: h.Gate, phase: inHeld})
+		plan.Objects = append(plan.Objects, Planned{Key: h.Key, Action: diff.ActionHeld, Reason: h.Gate, phase: inHeld})
 	}
 	return plan, nil
 }
@@ -133,104 +133,104 @@ func check(owner Owner, set render.Set) error {
 	return errors.Join(errs...)
 }
 
-func (a *Applier) planDesired(ctx context.Context, owner Owner, o render.Object, v *view) Step {
-	s := Step{Key: o.Key(), Stage: o.Stage, phase: inWave, policy: o.Policy, desired: owner.stamp(o.Content)}
-	s.sum = diff.DigestOf(s.desired.Object)
-	live, err := v.live(ctx, s.Key)
+func (a *Applier) planDesired(ctx context.Context, owner Owner, o render.Object, v *view) Planned {
+	p := Planned{Key: o.Key(), Stage: o.Stage, phase: inWave, policy: o.Policy, desired: owner.stamp(o.Content)}
+	p.sum = diff.DigestOf(p.desired.Object)
+	live, err := v.live(ctx, p.Key)
 	if live == nil && err == nil && owner.Mark == Labels {
 		// On a target cluster a foreign object must not look absent.
-		live, err = get(ctx, a.uncached, s.Key)
+		live, err = get(ctx, a.uncached, p.Key)
 	}
 	if err != nil {
-		s.Action, s.Err = diff.ActionFailed, err
-		return s
+		p.Action, p.Err = diff.ActionFailed, err
+		return p
 	}
-	a.decide(owner, &s, live)
-	return s
+	a.decide(owner, &p, live)
+	return p
 }
 
 // decide fills in the action for a desired object from its live state.
-func (a *Applier) decide(owner Owner, s *Step, live *unstructured.Unstructured) {
-	s.Live, s.Err, s.Reason, s.adopt, s.trimOnly = live, nil, "", false, false
-	if e, ok := a.memo.get(owner, s.Key); ok && e.desired == s.sum {
-		s.before = &e
+func (a *Applier) decide(owner Owner, p *Planned, live *unstructured.Unstructured) {
+	p.Live, p.Err, p.Reason, p.adopt, p.trimOnly = live, nil, "", false, false
+	if e, ok := a.memo.get(owner, p.Key); ok && e.desired == p.sum {
+		p.before = &e
 	}
 	if live == nil {
-		s.Action = diff.ActionCreate
+		p.Action = diff.ActionCreate
 		return
 	}
 	if live.GetDeletionTimestamp() != nil {
-		s.Action, s.Reason = diff.ActionWait, "its predecessor is being deleted"
+		p.Action, p.Reason = diff.ActionWait, "its predecessor is being deleted"
 		return
 	}
 	switch owner.relationTo(live) {
 	case foreign:
-		s.Action, s.Reason = diff.ActionRefused, owner.foreignReason(live)
-		s.Err = diff.ForeignError("apply", s.Key, s.Reason)
+		p.Action, p.Reason = diff.ActionRefused, owner.foreignReason(live)
+		p.Err = diff.ForeignError("apply", p.Key, p.Reason)
 		return
 	case leftover:
-		s.Action, s.Reason = diff.ActionWait, "its predecessor belongs to a deleted "+owner.String()
+		p.Action, p.Reason = diff.ActionWait, "its predecessor belongs to a deleted "+owner.String()
 		return
 	case unowned:
-		s.Action, s.Reason, s.adopt = diff.ActionUpdate, "adopted", true
+		p.Action, p.Reason, p.adopt = diff.ActionUpdate, "adopted", true
 		return
 	case mine:
 	}
-	s.Action = diff.ActionUnchanged
-	if s.policy.CreateOnly {
+	p.Action = diff.ActionUnchanged
+	if p.policy.CreateOnly {
 		return
 	}
-	if !a.unchanged(owner, s, live) {
-		s.Action = diff.ActionUpdate
-		s.adopt = needsTakeover(owner, live)
-	} else if s.policy.ExactData && len(extraData(s.desired, live)) > 0 {
-		s.Action, s.trimOnly = diff.ActionUpdate, true
+	if !a.unchanged(owner, p, live) {
+		p.Action = diff.ActionUpdate
+		p.adopt = needsTakeover(owner, live)
+	} else if p.policy.ExactData && len(extraData(p.desired, live)) > 0 {
+		p.Action, p.trimOnly = diff.ActionUpdate, true
 	}
 }
 
 // unchanged says that an apply would change nothing: by the memo, else by the
 // schema. Both only ever prove it.
-func (a *Applier) unchanged(owner Owner, s *Step, live *unstructured.Unstructured) bool {
-	if s.before != nil {
-		switch s.before.judge(s.sum, live) {
+func (a *Applier) unchanged(owner Owner, p *Planned, live *unstructured.Unstructured) bool {
+	if p.before != nil {
+		switch p.before.judge(p.sum, live) {
 		case same:
 			return true
 		case lagging:
-			s.Reason = "the cache has not caught up with the last apply"
+			p.Reason = "the cache has not caught up with the last apply"
 			return true
 		case unknown, drifted:
 		}
 	}
-	if !a.schemas.proves(s.desired, live) {
+	if !a.schemas.proves(p.desired, live) {
 		return false
 	}
-	a.memo.put(owner, s.Key, entryOf(s.sum, live))
+	a.memo.put(owner, p.Key, entryOf(p.sum, live))
 	return true
 }
 
-func planAbsent(ctx context.Context, owner Owner, x render.Absent, v *view) Step {
-	s := Step{Key: x.Key, phase: inAbsent, Reason: x.Reason}
+func planAbsent(ctx context.Context, owner Owner, x render.Absent, v *view) Planned {
+	p := Planned{Key: x.Key, phase: inAbsent, Reason: x.Reason}
 	live, err := v.live(ctx, x.Key)
 	var known *diff.Error
 	switch {
 	case errors.As(err, &known) && known.Cause == diff.CauseMissingKind:
-		return Step{} // an unserved kind has no objects
+		return Planned{} // an unserved kind has no objects
 	case err != nil:
-		s.Action, s.Err = diff.ActionFailed, err
+		p.Action, p.Err = diff.ActionFailed, err
 	case live == nil, x.UID != "" && live.GetUID() != types.UID(x.UID):
-		return Step{}
+		return Planned{}
 	case owner.relationTo(live) != mine:
-		s.Action, s.Live, s.Reason = diff.ActionForeign, live, owner.foreignReason(live)
+		p.Action, p.Live, p.Reason = diff.ActionForeign, live, owner.foreignReason(live)
 	case live.GetDeletionTimestamp() != nil:
-		s.Action, s.Live, s.Reason = diff.ActionUnchanged, live, "is being deleted"
+		p.Action, p.Live, p.Reason = diff.ActionUnchanged, live, "is being deleted"
 	default:
-		s.Action, s.Live = diff.ActionDelete, live
+		p.Action, p.Live = diff.ActionDelete, live
 	}
-	return s
+	return p
 }
 
 // planPrune lists what is live, ours and of a pruned kind, and that nobody named.
-func planPrune(owner Owner, set render.Set, v *view) []Step {
+func planPrune(owner Owner, set render.Set, v *view) []Planned {
 	named := map[slot]bool{}
 	for _, o := range set.Desired {
 		named[slotOf(o.Key())] = true
@@ -241,11 +241,11 @@ func planPrune(owner Owner, set render.Set, v *view) []Step {
 	for _, h := range set.Held {
 		named[slotOf(h.Key)] = true
 	}
-	var steps []Step
+	var out []Planned
 	for _, gvk := range set.Prunable {
 		if err := v.failed[gvk]; err != nil {
 			key := render.Key{GroupVersionKind: gvk, Namespace: owner.Namespace}
-			steps = append(steps, Step{
+			out = append(out, Planned{
 				Key: key, phase: inPrune, Prune: true, Action: diff.ActionFailed, Err: diff.NewError("prune", key, err),
 			})
 			continue
@@ -256,12 +256,12 @@ func planPrune(owner Owner, set render.Set, v *view) []Step {
 			if named[slotOf(key)] || live.GetDeletionTimestamp() != nil || owner.relationTo(live) != mine {
 				continue
 			}
-			steps = append(steps, Step{
+			out = append(out, Planned{
 				Key: key, phase: inPrune, Prune: true, Action: diff.ActionDelete, Live: live, Reason: "no longer rendered",
 			})
 		}
 	}
-	return steps
+	return out
 }
 
 // each calls f for 0..n-1, at most concurrency at a time, and waits for all.

@@ -19,40 +19,40 @@ import (
 // The new object is proved by a dry-run create first, so a mistake in it never costs
 // the old one. A changed selector is created by the next pass: until the pods of the
 // old selector are being collected, two generations would run side by side.
-func (r *run) recreate(ctx context.Context, s *step, refusal *diff.Error) error {
-	if err := r.prove(ctx, s.desired); err != nil {
-		e := diff.NewError("replace", s.Key, err)
+func (r *run) recreate(ctx context.Context, t *task, refusal *diff.Error) error {
+	if err := r.prove(ctx, t.desired); err != nil {
+		e := diff.NewError("replace", t.Key, err)
 		e.Remedy = strings.TrimPrefix(e.Remedy+"; the live object stays", "; ")
 		return e
 	}
-	old := s.Live
+	old := t.Live
 	limits := preconditions{uid: old.GetUID(), version: old.GetResourceVersion()}
 	if r.dry { // nothing is lost, and a running Job changes its status all the time
 		limits.version = ""
 	}
-	if err := r.delete(ctx, s.Key, limits); err != nil {
-		return diff.NewError("replace", s.Key, err)
+	if err := r.delete(ctx, t.Key, limits); err != nil {
+		return diff.NewError("replace", t.Key, err)
 	}
-	s.res.Action, s.res.Reason = diff.ActionRecreate, strings.Join(refusal.Paths, ", ")+" cannot change"
+	t.res.Action, t.res.Reason = diff.ActionRecreate, strings.Join(refusal.Paths, ", ")+" cannot change"
 	if r.dry {
 		return nil
 	}
-	s.res.Live = nil
+	t.res.Live = nil
 	if slices.ContainsFunc(refusal.Paths, func(p string) bool { return strings.HasSuffix(p, "selector") }) {
-		s.res.Action, s.res.Reason = diff.ActionWait, "deleted, because "+s.res.Reason+"; the next pass creates it"
+		t.res.Action, t.res.Reason = diff.ActionWait, "deleted, because "+t.res.Reason+"; the next pass creates it"
 		return nil
 	}
-	after, err := r.patch(ctx, s, "")
-	if err != nil && diff.NewError("", s.Key, err).Cause == diff.CauseImmutable || err == nil && after.GetUID() == old.GetUID() {
+	after, err := r.patch(ctx, t, "")
+	if err != nil && diff.NewError("", t.Key, err).Cause == diff.CauseImmutable || err == nil && after.GetUID() == old.GetUID() {
 		// Finalizers keep the old one; the patch met it.
-		s.res.Action, s.res.Reason, s.res.Live = diff.ActionWait, "its predecessor is being deleted", old
+		t.res.Action, t.res.Reason, t.res.Live = diff.ActionWait, "its predecessor is being deleted", old
 		return nil
 	}
 	if err != nil {
-		return diff.NewError("replace", s.Key, err)
+		return diff.NewError("replace", t.Key, err)
 	}
-	s.res.Live = after
-	r.memo.put(r.owner, s.Key, entryOf(s.sum, after))
+	t.res.Live = after
+	r.memo.put(r.owner, t.Key, entryOf(t.sum, after))
 	return nil
 }
 

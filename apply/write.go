@@ -20,85 +20,85 @@ import (
 )
 
 // write brings one object to its desired state: one request in the common case.
-func (r *run) write(ctx context.Context, s *step) error {
-	err := r.try(ctx, s)
-	if err == nil || !lostRace(s, err) {
+func (r *run) write(ctx context.Context, t *task) error {
+	err := r.try(ctx, t)
+	if err == nil || !lostRace(t, err) {
 		return err
 	}
 	// The cached object was not the live one. Decide once more, on the live one.
 	r.called()
-	live, readErr := get(ctx, r.uncached, s.Key)
+	live, readErr := get(ctx, r.uncached, t.Key)
 	if readErr != nil {
 		return readErr
 	}
-	r.decide(r.owner, s.Step, live)
-	s.res.Action, s.res.Reason, s.res.Live, s.res.Err = s.Action, s.Reason, live, s.Err
-	switch s.Action {
+	r.decide(r.owner, t.Planned, live)
+	t.res.Action, t.res.Reason, t.res.Live, t.res.Err = t.Action, t.Reason, live, t.Err
+	switch t.Action {
 	case diff.ActionCreate, diff.ActionUpdate:
-		return r.try(ctx, s)
+		return r.try(ctx, t)
 	default:
 		return nil
 	}
 }
 
-// lostRace says whether an error may come from a live object other than the one the
-// step was planned on.
-func lostRace(s *step, err error) bool {
-	switch diff.NewError("", s.Key, err).Cause {
+// lostRace says whether an error may come from a live object other than the one
+// that was planned on.
+func lostRace(t *task, err error) bool {
+	switch diff.NewError("", t.Key, err).Cause {
 	case diff.CauseChanged:
 		return true
 	case diff.CauseInvalid, diff.CauseImmutable:
-		return s.Live == nil // a create that met an existing object
+		return t.Live == nil // a create that met an existing object
 	default:
 		return false
 	}
 }
 
-func (r *run) try(ctx context.Context, s *step) error {
-	before := s.Live
-	if s.trimOnly {
-		return r.trim(ctx, s, before, before)
+func (r *run) try(ctx context.Context, t *task) error {
+	before := t.Live
+	if t.trimOnly {
+		return r.trim(ctx, t, before, before)
 	}
 	guard := types.UID("")
 	if before != nil {
 		guard = before.GetUID()
 	}
-	if s.adopt && !r.dry {
+	if t.adopt && !r.dry {
 		var err error
 		if before, err = r.takeOver(ctx, before); err != nil {
 			return err
 		}
 	}
-	after, err := r.patch(ctx, s, guard)
+	after, err := r.patch(ctx, t, guard)
 	if err == nil && before == nil && !r.dry && hasTraces(after) {
 		// The cache had not shown an object that was there: adopted after all.
 		if before, err = r.takeOver(ctx, after); err == nil {
-			after, err = r.patch(ctx, s, after.GetUID())
+			after, err = r.patch(ctx, t, after.GetUID())
 		}
 	}
 	if err != nil {
-		if e := diff.NewError("apply", s.Key, err); e.Cause == diff.CauseImmutable && s.policy.Recreate && before != nil {
-			return r.recreate(ctx, s, e)
+		if e := diff.NewError("apply", t.Key, err); e.Cause == diff.CauseImmutable && t.policy.Recreate && before != nil {
+			return r.recreate(ctx, t, e)
 		}
 		return err
 	}
-	if s.policy.ExactData && len(extraData(s.desired, after)) > 0 {
-		return r.trim(ctx, s, before, after)
+	if t.policy.ExactData && len(extraData(t.desired, after)) > 0 {
+		return r.trim(ctx, t, before, after)
 	}
-	r.settle(s, before, after)
+	r.settle(t, before, after)
 	return nil
 }
 
 // patch applies a payload and returns the server's answer. The first try does not
 // force, so that a field another manager holds is reported before it is taken. The
 // one the policy yields is left to that manager.
-func (r *run) patch(ctx context.Context, s *step, guard types.UID) (*unstructured.Unstructured, error) {
-	desired := s.desired
+func (r *run) patch(ctx context.Context, t *task, guard types.UID) (*unstructured.Unstructured, error) {
+	desired := t.desired
 	after, err := r.send(ctx, desired, guard)
-	found := conflictsOf(s.Key, err)
-	if kept := slices.DeleteFunc(slices.Clone(found), func(c diff.Conflict) bool { return c.Path == s.policy.Yields }); len(kept) < len(found) {
+	found := conflictsOf(t.Key, err)
+	if kept := slices.DeleteFunc(slices.Clone(found), func(c diff.Conflict) bool { return c.Path == t.policy.Yields }); len(kept) < len(found) {
 		found, desired = kept, desired.DeepCopy()
-		unstructured.RemoveNestedField(desired.Object, strings.Split(s.policy.Yields, ".")...)
+		unstructured.RemoveNestedField(desired.Object, strings.Split(t.policy.Yields, ".")...)
 		if len(found) == 0 {
 			return r.send(ctx, desired, guard)
 		}
@@ -194,10 +194,10 @@ func extraData(desired, live *unstructured.Unstructured) map[string][]string {
 }
 
 // trim removes the data keys other managers added: an apply leaves them alone.
-func (r *run) trim(ctx context.Context, s *step, before, after *unstructured.Unstructured) error {
+func (r *run) trim(ctx context.Context, t *task, before, after *unstructured.Unstructured) error {
 	patch := map[string]any{"metadata": map[string]any{"uid": string(after.GetUID())}}
 	var gone []string
-	for field, keys := range extraData(s.desired, after) {
+	for field, keys := range extraData(t.desired, after) {
 		nulls := map[string]any{}
 		for _, k := range keys {
 			nulls[k] = nil
@@ -209,7 +209,7 @@ func (r *run) trim(ctx context.Context, s *step, before, after *unstructured.Uns
 	if err != nil {
 		return fmt.Errorf("encode patch: %w", err)
 	}
-	u := keyed(s.Key)
+	u := keyed(t.Key)
 	opts := []client.PatchOption{client.FieldOwner(diff.FieldOwner)}
 	if r.dry {
 		opts = append(opts, client.DryRunAll)
@@ -218,11 +218,11 @@ func (r *run) trim(ctx context.Context, s *step, before, after *unstructured.Uns
 	if err := r.client.Patch(ctx, u, client.RawPatch(types.MergePatchType, raw), opts...); err != nil {
 		return err
 	}
-	r.settle(s, before, u)
-	if s.res.Action == diff.ActionUnchanged {
-		s.res.Action = diff.ActionUpdate
+	r.settle(t, before, u)
+	if t.res.Action == diff.ActionUnchanged {
+		t.res.Action = diff.ActionUpdate
 	}
 	slices.Sort(gone)
-	s.res.Reason = "foreign keys removed: " + strings.Join(gone, ", ")
+	t.res.Reason = "foreign keys removed: " + strings.Join(gone, ", ")
 	return nil
 }

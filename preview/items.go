@@ -33,7 +33,7 @@ func Live(plan apply.Plan, report diff.Report, f *nova.Forecast, veil diff.Veil)
 	}
 	items := make([]Item, len(report.Results))
 	for i, res := range report.Results {
-		item := Item{Result: res, Before: plan.Steps[i].Live}
+		item := Item{Result: res, Before: plan.Objects[i].Live}
 		switch {
 		case res.Action == diff.ActionUpdate && item.Before != nil && len(res.Live.GetManagedFields()) > 0:
 			item.Changes = whole(res, item.Before, veil)

@@ -144,17 +144,17 @@ func (c *Cluster) guess(plan apply.Plan, report *diff.Report, set render.Set) (n
 	}
 	forbidden := 0
 	for i := range report.Results {
-		res, step := &report.Results[i], plan.Steps[i]
+		res, planned := &report.Results[i], plan.Objects[i]
 		var known *diff.Error
-		if !errors.As(res.Err, &known) || known.Cause != diff.CauseMissingNamespace && known.Cause != diff.CauseForbidden || step.Err != nil {
+		if !errors.As(res.Err, &known) || known.Cause != diff.CauseMissingNamespace && known.Cause != diff.CauseForbidden || planned.Err != nil {
 			continue
 		}
 		if known.Cause == diff.CauseForbidden {
 			forbidden++
 		}
-		res.Action, res.Err, res.Live = step.Action, nil, desired[res.Key]
-		if step.Action == diff.ActionUpdate {
-			res.Changes = preview.Payload(step.Live, res.Live, c.veil)
+		res.Action, res.Err, res.Live = planned.Action, nil, desired[res.Key]
+		if planned.Action == diff.ActionUpdate {
+			res.Changes = preview.Payload(planned.Live, res.Live, c.veil)
 			if len(res.Changes) == 0 {
 				res.Action = diff.ActionUnchanged
 			}
