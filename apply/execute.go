@@ -53,7 +53,8 @@ func (a *Applier) run(ctx context.Context, plan Plan, dry bool) (diff.Report, er
 	for i := range plan.Objects {
 		p := plan.Objects[i] // a copy: deciding again must not write to the plan
 		tasks[i] = task{Planned: &p, res: diff.Result{
-			Key: p.Key, Stage: p.Stage, Action: p.Action, Prune: p.Prune, Reason: p.Reason, Live: p.Live, Err: p.Err,
+			Key: p.Key, Stage: p.Stage, Action: p.Action, Prune: p.Prune, Reason: p.Reason,
+			Before: p.Live, Live: p.Live, Err: p.Err,
 		}}
 	}
 	done, attempted := true, true // every object so far; every wave was started

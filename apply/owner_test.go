@@ -125,6 +125,9 @@ func TestApply_RacesAreLostSafely(t *testing.T) {
 	r, err := e.applier.Execute(t.Context(), stale)
 	wantActions(t, r, "config:refused")
 	wantError(t, err, diff.CauseForeign)
+	if got := r.Results[0].Before.GetUID(); got != e.live(key).GetUID() {
+		t.Errorf("decided on %s", got)
+	}
 	r, err = e.applier.Execute(t.Context(), drop)
 	wantActions(t, r, "config:failed")
 	wantError(t, err, diff.CauseChanged)

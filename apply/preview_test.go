@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
 	"github.com/c5c3/nova-operator/apply/diff"
@@ -39,6 +40,11 @@ func TestPreview_WritesNothing(t *testing.T) {
 		wantActions(t, r, "config:update bad:failed db-sync:recreate api:create old:delete")
 		if c := r.Results[0].Changes; len(c) != 1 || c[0].Path != "data.k" || c[0].From != "v" || c[0].To != "w" {
 			t.Errorf("changes %+v", c)
+		}
+		for i, want := range []*unstructured.Unstructured{e.live(config.Key()), nil, e.live(job.Key()), nil, e.live(old.Key())} {
+			if got := r.Results[i].Before; (got == nil) != (want == nil) || got != nil && got.GetUID() != want.GetUID() {
+				t.Errorf("%s was planned on %v", r.Results[i].Key, got)
+			}
 		}
 	}
 	for _, call := range strings.Split(e.calls.take(), ",") {

@@ -32,7 +32,7 @@ func (r *run) write(ctx context.Context, t *task) error {
 		return readErr
 	}
 	r.decide(r.owner, t.Planned, live)
-	t.res.Action, t.res.Reason, t.res.Live, t.res.Err = t.Action, t.Reason, live, t.Err
+	t.res.Action, t.res.Reason, t.res.Before, t.res.Live, t.res.Err = t.Action, t.Reason, live, live, t.Err
 	switch t.Action {
 	case diff.ActionCreate, diff.ActionUpdate:
 		return r.try(ctx, t)

@@ -24,19 +24,13 @@ type Input struct {
 	Before, After *v1alpha1.Nova
 	// Forecast is what the passes over After do; nil when it is deleted.
 	Forecast *nova.Forecast
-	// Items are the children, in apply order.
-	Items []Item
+	// Results are the children, in apply order.
+	Results []diff.Result
 	// Follows is the generation of the configuration in use before; nil without one.
 	Follows *unstructured.Unstructured
 	Notes   []string
 	// Veil is the key of the digests.
 	Veil diff.Veil
-}
-
-// Item is one child with the object before the change; Result.Live is the one after it.
-type Item struct {
-	diff.Result
-	Before *unstructured.Unstructured
 }
 
 // Of makes the preview of one Nova.
@@ -97,51 +91,51 @@ var actions = map[diff.Action]Action{
 }
 
 func (b *builder) objects() {
-	for _, item := range b.in.Items {
-		action := actions[item.Action]
+	for _, res := range b.in.Results {
+		action := actions[res.Action]
 		if action == ActionHeld {
-			b.held(item)
+			b.held(res)
 			continue
 		}
 		b.out.Summary.count(action)
 		if action == ActionUnchanged {
 			continue
 		}
-		b.out.Objects = append(b.out.Objects, b.object(item, action))
+		b.out.Objects = append(b.out.Objects, b.object(res, action))
 	}
 }
 
 // held lists what a gate keeps. Generations of the configuration that stay as history
 // are unchanged.
-func (b *builder) held(item Item) {
-	if item.Reason == nova.GateHistory || item.Reason == nova.GateMounted {
+func (b *builder) held(res diff.Result) {
+	if res.Reason == nova.GateHistory || res.Reason == nova.GateMounted {
 		b.out.Summary.count(ActionUnchanged)
 		return
 	}
 	b.out.Summary.count(ActionHeld)
-	b.out.Held = append(b.out.Held, Held{item.Key.Kind + "/" + item.Key.Name, item.Reason})
+	b.out.Held = append(b.out.Held, Held{res.Key.Kind + "/" + res.Key.Name, res.Reason})
 }
 
-func (b *builder) object(item Item, action Action) Object {
+func (b *builder) object(res diff.Result, action Action) Object {
 	o := Object{
-		APIVersion: item.Key.GroupVersion().String(), Kind: item.Key.Kind, Namespace: item.Key.Namespace, Name: item.Key.Name,
-		Action: action, Reason: item.Reason, Changes: b.fields(item.Changes),
-		before: b.veiled(item.Before),
+		APIVersion: res.Key.GroupVersion().String(), Kind: res.Key.Kind, Namespace: res.Key.Namespace, Name: res.Key.Name,
+		Action: action, Reason: res.Reason, Changes: b.fields(res.Changes),
+		before: b.veiled(res.Before),
 	}
-	if action == ActionRecreate && len(item.Before.GetManagedFields()) > 0 {
-		o.before = b.veiled(diff.Owned(item.Before)) // what replaces it has no defaults yet
+	if action == ActionRecreate && len(res.Before.GetManagedFields()) > 0 {
+		o.before = b.veiled(diff.Owned(res.Before)) // what replaces it has no defaults yet
 	}
 	if action != ActionDelete {
-		o.after = b.veiled(item.Live)
+		o.after = b.veiled(res.Live)
 	}
 	if action == ActionCreate || action == ActionRecreate {
 		o.Content = o.after
 	}
-	if item.Err != nil {
-		o.Error = item.Err.Error()
+	if res.Err != nil {
+		o.Error = res.Err.Error()
 	}
-	if item.Key.GroupVersionKind == nova.KindSecret && action == ActionCreate && item.Live != nil {
-		data, _, _ := unstructured.NestedMap(item.Live.Object, "data")
+	if res.Key.GroupVersionKind == nova.KindSecret && action == ActionCreate && res.Live != nil {
+		data, _, _ := unstructured.NestedMap(res.Live.Object, "data")
 		o.Keys = slices.Sorted(maps.Keys(data))
 	}
 	return o

@@ -24,9 +24,9 @@ const (
 // happens to pods. What a pass wants is compared with what the one before it left.
 func (b *builder) sequence() {
 	last := map[render.Key]*unstructured.Unstructured{}
-	for _, item := range b.in.Items {
-		if runs(item.Key) && item.Before != nil {
-			last[item.Key] = item.Before
+	for _, res := range b.in.Results {
+		if runs(res.Key) && res.Before != nil {
+			last[res.Key] = res.Before
 		}
 	}
 	if b.in.Forecast == nil {
@@ -101,12 +101,12 @@ func (b *builder) podsOf(u *unstructured.Unstructured) int {
 	if count, ok, _ := unstructured.NestedInt64(u.Object, "spec", "replicas"); ok {
 		return int(count)
 	}
-	for _, item := range b.in.Items {
-		if item.Key.GroupVersionKind != nova.KindHPA || item.Live == nil {
+	for _, res := range b.in.Results {
+		if res.Key.GroupVersionKind != nova.KindHPA || res.Live == nil {
 			continue
 		}
-		target, _, _ := unstructured.NestedString(item.Live.Object, "spec", "scaleTargetRef", "name")
-		least, ok, _ := unstructured.NestedInt64(item.Live.Object, "spec", "minReplicas")
+		target, _, _ := unstructured.NestedString(res.Live.Object, "spec", "scaleTargetRef", "name")
+		least, ok, _ := unstructured.NestedInt64(res.Live.Object, "spec", "minReplicas")
 		if target == u.GetName() && ok {
 			return int(least)
 		}
@@ -152,9 +152,9 @@ func (b *builder) stop(a render.Absent, live *unstructured.Unstructured) {
 
 // stopAll is the deletion of a resource.
 func (b *builder) stopAll(live map[render.Key]*unstructured.Unstructured) {
-	for _, item := range b.in.Items {
-		if u := live[item.Key]; u != nil {
-			b.stop(render.Absent{Key: item.Key}, u)
+	for _, res := range b.in.Results {
+		if u := live[res.Key]; u != nil {
+			b.stop(render.Absent{Key: res.Key}, u)
 		}
 	}
 	b.out.Summary.tally(b.out.Sequence)

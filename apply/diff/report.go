@@ -88,6 +88,9 @@ type Result struct {
 	Reason string
 	// Changes lists the fields an update changed.
 	Changes []Change
+	// Before is the live object that the action was planned on; nil if there was none.
+	// It may be shared with the cache: read only.
+	Before *unstructured.Unstructured
 	// Live is the object after the call as the API server answered, or the cached one
 	// when there was no call; nil if it does not exist. It may be shared with the
 	// cache: read only.

@@ -61,19 +61,19 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings rendernov
 	seen = seen.With(change.Secrets)
 	in := rendernova.Input{Nova: after, Observed: seen, Settings: settings}
 	forecast := rendernova.Foresee(in)
-	items, more, err := there.items(ctx, after, &forecast)
+	results, more, err := there.results(ctx, after, &forecast)
 	if err != nil {
 		return preview.Resource{}, err
 	}
-	if keys := refusedKeys(items); len(keys) > 0 { // then less follows
+	if keys := refusedKeys(results); len(keys) > 0 { // then less follows
 		forecast = rendernova.Foresee(in, keys...)
-		if items, more, err = there.items(ctx, after, &forecast); err != nil {
+		if results, more, err = there.results(ctx, after, &forecast); err != nil {
 			return preview.Resource{}, err
 		}
 	}
-	for _, item := range items {
-		if item.Err != nil {
-			forecast.Last.ApplyFailed(after, item.Key, item.Err)
+	for _, res := range results {
+		if res.Err != nil {
+			forecast.Last.ApplyFailed(after, res.Key, res.Err)
 		}
 	}
 	follows, err := there.configMap(ctx, namespace, seen.Deployments[name].ConfigMap)
@@ -81,15 +81,15 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings rendernov
 		return preview.Resource{}, err
 	}
 	return preview.Of(preview.Input{
-		Before: live, After: after, Forecast: &forecast, Items: items, Follows: follows, Notes: append(notes, more...), Veil: c.veil,
+		Before: live, After: after, Forecast: &forecast, Results: results, Follows: follows, Notes: append(notes, more...), Veil: c.veil,
 	}), nil
 }
 
 // refusedKeys are the objects that can't be written.
-func refusedKeys(items []preview.Item) (keys []render.Key) {
-	for _, item := range items {
-		if item.Action == diff.ActionRefused || item.Action == diff.ActionFailed {
-			keys = append(keys, item.Key)
+func refusedKeys(results []diff.Result) (keys []render.Key) {
+	for _, res := range results {
+		if res.Action == diff.ActionRefused || res.Action == diff.ActionFailed {
+			keys = append(keys, res.Key)
 		}
 	}
 	return keys
@@ -106,8 +106,8 @@ func refused(manifest *unstructured.Unstructured, live *v1alpha1.Nova, notes []s
 	return r
 }
 
-// items asks the API server about every object. The notes say what it could not be asked.
-func (c *Cluster) items(ctx context.Context, n *v1alpha1.Nova, f *rendernova.Forecast) ([]preview.Item, []string, error) {
+// results asks the API server about every object. The notes say what it could not be asked.
+func (c *Cluster) results(ctx context.Context, n *v1alpha1.Nova, f *rendernova.Forecast) ([]diff.Result, []string, error) {
 	owner := nova.OwnerOf(n)
 	if owner.UID == "" {
 		owner.UID = unborn
@@ -119,8 +119,8 @@ func (c *Cluster) items(ctx context.Context, n *v1alpha1.Nova, f *rendernova.For
 	}
 	report, _ := c.applier.Preview(ctx, plan) // object by object, in the results
 	notes := c.guess(plan, &report, set)
-	items := slices.DeleteFunc(preview.Live(plan, report, f, c.veil), func(item preview.Item) bool { return c.idle(ctx, item.Result) })
-	return items, notes, nil
+	results := slices.DeleteFunc(preview.Live(report, f, c.veil), func(res diff.Result) bool { return c.idle(ctx, res) })
+	return results, notes, nil
 }
 
 // idle tells a held object that is not there: nothing is left as it is.
@@ -154,7 +154,7 @@ func (c *Cluster) guess(plan apply.Plan, report *diff.Report, set render.Set) (n
 		}
 		res.Action, res.Err, res.Live = planned.Action, nil, desired[res.Key]
 		if planned.Action == diff.ActionUpdate {
-			res.Changes = preview.Payload(planned.Live, res.Live, c.veil)
+			res.Changes = preview.Payload(res.Before, res.Live, c.veil)
 			if len(res.Changes) == 0 {
 				res.Action = diff.ActionUnchanged
 			}

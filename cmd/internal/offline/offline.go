@@ -62,7 +62,7 @@ func (p Pair) Preview(settings nova.Settings, veil diff.Veil) preview.Resource {
 		settled := settle(world)
 		in.Forecast = &settled
 	}
-	in.Items = preview.Offline(before, in.Forecast, veil)
+	in.Results = preview.Offline(before, in.Forecast, veil)
 	return preview.Of(in)
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/nova"
@@ -25,41 +24,41 @@ func Wanted(f *nova.Forecast) render.Set {
 	return set
 }
 
-// Live pairs what an API server answered with what was planned on.
-func Live(plan apply.Plan, report diff.Report, f *nova.Forecast, veil diff.Veil) []Item {
+// Live completes what an API server answered with what a person reads about it. The
+// report stays as it is.
+func Live(report diff.Report, f *nova.Forecast, veil diff.Veil) []diff.Result {
 	desired := map[render.Key]*unstructured.Unstructured{}
 	for _, o := range f.Set.Desired {
 		desired[o.Key()] = o.Content
 	}
-	items := make([]Item, len(report.Results))
-	for i, res := range report.Results {
-		item := Item{Result: res, Before: plan.Objects[i].Live}
+	results := slices.Clone(report.Results)
+	for i := range results {
+		res := &results[i]
 		switch {
-		case res.Action == diff.ActionUpdate && item.Before != nil && len(res.Live.GetManagedFields()) > 0:
-			item.Changes = whole(res, item.Before, veil)
+		case res.Action == diff.ActionUpdate && res.Before != nil && len(res.Live.GetManagedFields()) > 0:
+			res.Changes = whole(res, veil)
 		case res.Action == diff.ActionRecreate:
-			item.Live = desired[res.Key]
-			item.Changes = Payload(item.Before, item.Live, veil)
+			res.Live = desired[res.Key]
+			res.Changes = Payload(res.Before, res.Live, veil)
 			if reason := f.Replaced[res.Key]; reason != "" {
-				item.Reason = firstClause(reason)
+				res.Reason = firstClause(reason)
 			}
 		}
-		if item.Live == nil && res.Action == diff.ActionCreate {
-			item.Live = desired[res.Key] // the server could not be asked
+		if res.Live == nil && res.Action == diff.ActionCreate {
+			res.Live = desired[res.Key] // the server could not be asked
 		}
-		items[i] = item
 	}
-	return items
+	return results
 }
 
 // whole compares both answers of the API server as a whole: a change of a field of ours
 // can move a default beside it. The managers are those the applier found.
-func whole(res diff.Result, before *unstructured.Unstructured, veil diff.Veil) []diff.Change {
+func whole(res *diff.Result, veil diff.Veil) []diff.Change {
 	managers := map[string]string{}
 	for _, c := range res.Changes {
 		managers[c.Path] = c.Manager
 	}
-	changes := diff.Compare(bare(before), bare(res.Live), veil)
+	changes := diff.Compare(bare(res.Before), bare(res.Live), veil)
 	for i := range changes {
 		changes[i].Manager = managers[changes[i].Path]
 	}
@@ -91,21 +90,21 @@ func Payload(live, payload *unstructured.Unstructured, veil diff.Veil) []diff.Ch
 
 // Offline pairs the objects of two settled worlds. before is nil when the resource is
 // new; f is nil when it is deleted.
-func Offline(before, f *nova.Forecast, veil diff.Veil) []Item {
+func Offline(before, f *nova.Forecast, veil diff.Veil) []diff.Result {
 	old := map[render.Key]*unstructured.Unstructured{}
 	if before != nil {
 		for _, o := range before.Set.Desired {
 			old[o.Key()] = o.Content
 		}
 	}
-	var items []Item
+	var results []diff.Result
 	if f != nil {
 		for _, o := range inWaves(f.Set.Desired) {
-			items = append(items, compared(old[o.Key()], o, f.Replaced, veil))
+			results = append(results, compared(old[o.Key()], o, f.Replaced, veil))
 			delete(old, o.Key())
 		}
 	}
-	return append(items, leftOver(before, f, old)...)
+	return append(results, leftOver(before, f, old)...)
 }
 
 func inWaves(objects []render.Object) []render.Object {
@@ -114,28 +113,28 @@ func inWaves(objects []render.Object) []render.Object {
 	return objects
 }
 
-// compared is the item of an object that should exist.
-func compared(before *unstructured.Unstructured, o render.Object, replaced map[render.Key]string, veil diff.Veil) Item {
-	item := Item{Result: diff.Result{Key: o.Key(), Stage: o.Stage, Action: diff.ActionUnchanged, Live: o.Content}, Before: before}
+// compared is the result of an object that should exist.
+func compared(before *unstructured.Unstructured, o render.Object, replaced map[render.Key]string, veil diff.Veil) diff.Result {
+	res := diff.Result{Key: o.Key(), Stage: o.Stage, Action: diff.ActionUnchanged, Before: before, Live: o.Content}
 	if before == nil {
-		item.Action = diff.ActionCreate
-		return item
+		res.Action = diff.ActionCreate
+		return res
 	}
-	item.Changes = diff.Compare(before, o.Content, veil)
+	res.Changes = diff.Compare(before, o.Content, veil)
 	reason, again := replaced[o.Key()]
 	switch {
 	case again:
-		item.Action, item.Reason = diff.ActionRecreate, firstClause(reason)
-	case len(item.Changes) > 0 && !o.Policy.CreateOnly:
-		item.Action = diff.ActionUpdate
+		res.Action, res.Reason = diff.ActionRecreate, firstClause(reason)
+	case len(res.Changes) > 0 && !o.Policy.CreateOnly:
+		res.Action = diff.ActionUpdate
 	}
-	return item
+	return res
 }
 
 // leftOver are the objects of the old world that the new one does not want: removed,
 // or kept where a gate or the data in them says so. Generations of the configuration
 // and the Jobs of an upgrade stay as a record.
-func leftOver(before, f *nova.Forecast, old map[render.Key]*unstructured.Unstructured) []Item {
+func leftOver(before, f *nova.Forecast, old map[render.Key]*unstructured.Unstructured) []diff.Result {
 	if before == nil {
 		return nil
 	}
@@ -148,24 +147,24 @@ func leftOver(before, f *nova.Forecast, old map[render.Key]*unstructured.Unstruc
 			kept[h.Key] = h.Gate
 		}
 	}
-	var items []Item
+	var results []diff.Result
 	for _, o := range before.Set.Desired {
 		key := o.Key()
 		if old[key] == nil {
 			continue
 		}
-		item := Item{Result: diff.Result{Key: key, Stage: o.Stage, Action: diff.ActionUnchanged, Live: o.Content}, Before: o.Content}
+		res := diff.Result{Key: key, Stage: o.Stage, Action: diff.ActionUnchanged, Before: o.Content, Live: o.Content}
 		reason, removed := gone[key]
 		gate, held := kept[key]
 		switch {
 		case f == nil:
-			item.Action, item.Live = diff.ActionDelete, nil
+			res.Action, res.Live = diff.ActionDelete, nil
 		case removed:
-			item.Action, item.Reason, item.Live = diff.ActionDelete, reason, nil
+			res.Action, res.Reason, res.Live = diff.ActionDelete, reason, nil
 		case held:
-			item.Action, item.Reason = diff.ActionHeld, gate
+			res.Action, res.Reason = diff.ActionHeld, gate
 		}
-		items = append(items, item)
+		results = append(results, res)
 	}
-	return items
+	return results
 }
