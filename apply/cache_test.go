@@ -80,17 +80,24 @@ func TestCache_WithoutOurNewObjectIsNoDrift(t *testing.T) {
 	}
 }
 
-func TestCache_ForeignRemoteObjectDoesNotLookAbsent(t *testing.T) {
-	e := newEnv(t)
-	e.remote()
-	e.stale().hidden["config"] = true
-	if err := e.admin.Create(t.Context(), e.raw(configMapDoc)); err != nil {
-		t.Fatal(err)
+func TestCache_ForeignLabelledObjectDoesNotLookAbsent(t *testing.T) {
+	for name, prepare := range map[string]func(*env){
+		"on a target":             func(e *env) { e.remote() },
+		"in a namespace at home":  func(e *env) { e.owner.Namespace, e.owner.Namespaces = "elsewhere", []string{e.ns} },
+		"on a target that adopts": func(e *env) { e.remote(); e.owner.Adoption = AdoptUnowned },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			prepare(e)
+			e.stale().hidden["config"] = true
+			before := e.place(e.ns, ofAnother)
+			r, err := e.run(desired(e.obj(render.StageConfig, render.Policy{}, configMapDoc)))
+			wantActions(t, r, "config:refused")
+			wantError(t, err, diff.CauseForeign, "it belongs to")
+			e.wantCalls("")
+			e.wantUntouched("desired", before)
+		})
 	}
-	r, err := e.run(desired(e.obj(render.StageConfig, render.Policy{}, configMapDoc)))
-	wantActions(t, r, "config:refused")
-	wantError(t, err, diff.CauseForeign, "refusing to adopt")
-	e.wantCalls("")
 }
 
 func TestCache_HiddenPredecessorIsTakenOver(t *testing.T) {

@@ -18,31 +18,41 @@ import (
 // view is the live state of one pass: whole kinds where prune needs them, single
 // objects otherwise.
 type view struct {
-	a     *Applier
-	kinds map[schema.GroupVersionKind]map[string]*unstructured.Unstructured
+	a *Applier
+	// shelves are what prune looks through, in order.
+	shelves []shelf
+	// listed are the objects by name.
+	listed map[shelf]map[string]*unstructured.Unstructured
 	// failed are the listings prune cannot do without.
-	failed    map[schema.GroupVersionKind]error
+	failed map[shelf]error
+}
+
+// shelf is the objects of one kind in one namespace.
+type shelf struct {
+	schema.GroupVersionKind
 	namespace string
 }
 
-func (a *Applier) view(ctx context.Context, owner Owner, prunable []schema.GroupVersionKind) *view {
-	v := &view{
-		a: a, namespace: owner.Namespace,
-		kinds:  map[schema.GroupVersionKind]map[string]*unstructured.Unstructured{},
-		failed: map[schema.GroupVersionKind]error{},
+func (a *Applier) view(ctx context.Context, namespaces []string, prunable []schema.GroupVersionKind) *view {
+	v := &view{a: a, listed: map[shelf]map[string]*unstructured.Unstructured{}, failed: map[shelf]error{}}
+	for _, gvk := range prunable {
+		for _, namespace := range namespaces {
+			v.shelves = append(v.shelves, shelf{gvk, namespace})
+		}
 	}
 	var mu sync.Mutex
-	a.each(len(prunable), func(i int) {
-		objects, err := list(ctx, a.reader, prunable[i], owner.Namespace)
+	a.each(len(v.shelves), func(i int) {
+		in := v.shelves[i]
+		objects, err := list(ctx, a.reader, in.GroupVersionKind, in.namespace)
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
 		case err == nil:
-			v.kinds[prunable[i]] = objects
+			v.listed[in] = objects
 		case meta.IsNoMatchError(err):
-			v.kinds[prunable[i]] = nil // not served: nothing of it is live
+			v.listed[in] = nil // not served: nothing of it is live
 		default:
-			v.failed[prunable[i]] = err
+			v.failed[in] = err
 		}
 	})
 	return v
@@ -51,7 +61,7 @@ func (a *Applier) view(ctx context.Context, owner Owner, prunable []schema.Group
 // live returns the cached live object; nil if there is none. What comes from a
 // listing is shared with the cache.
 func (v *view) live(ctx context.Context, key render.Key) (*unstructured.Unstructured, error) {
-	if objects := v.kinds[key.GroupVersionKind]; objects != nil && key.Namespace == v.namespace {
+	if objects := v.listed[shelf{key.GroupVersionKind, key.Namespace}]; objects != nil {
 		return objects[key.Name], nil
 	}
 	return get(ctx, v.a.reader, key)

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
@@ -69,7 +70,20 @@ type memo struct {
 	limit  int
 	size   int
 	clock  uint64
-	owners map[Owner]*ownerMemo
+	owners map[memoKey]*ownerMemo
+}
+
+// memoKey names an owner; an Owner itself cannot be compared. The mark is in it, for it
+// is part of the payloads.
+type memoKey struct {
+	schema.GroupVersionKind
+	namespace, name string
+	uid             types.UID
+	mark            Mark
+}
+
+func memoKeyOf(o Owner) memoKey {
+	return memoKey{o.GroupVersionKind, o.Namespace, o.Name, o.UID, o.Mark}
 }
 
 type ownerMemo struct {
@@ -81,13 +95,13 @@ func newMemo(limit int) *memo {
 	if limit <= 0 {
 		limit = defaultMemoLimit
 	}
-	return &memo{limit: limit, owners: map[Owner]*ownerMemo{}}
+	return &memo{limit: limit, owners: map[memoKey]*ownerMemo{}}
 }
 
 func (m *memo) get(o Owner, k render.Key) (entry, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	om, ok := m.owners[o]
+	om, ok := m.owners[memoKeyOf(o)]
 	if !ok {
 		return entry{}, false
 	}
@@ -111,7 +125,7 @@ func (m *memo) put(o Owner, k render.Key, e entry) {
 func (m *memo) drop(o Owner, k render.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	om, ok := m.owners[o]
+	om, ok := m.owners[memoKeyOf(o)]
 	if !ok {
 		return
 	}
@@ -125,7 +139,7 @@ func (m *memo) drop(o Owner, k render.Key) {
 func (m *memo) retain(o Owner, wanted map[render.Key]bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	om, ok := m.owners[o]
+	om, ok := m.owners[memoKeyOf(o)]
 	if !ok {
 		return
 	}
@@ -141,17 +155,18 @@ func (m *memo) retain(o Owner, wanted map[render.Key]bool) {
 func (m *memo) forget(o Owner) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if om, ok := m.owners[o]; ok {
+	if om, ok := m.owners[memoKeyOf(o)]; ok {
 		m.size -= len(om.entries)
-		delete(m.owners, o)
+		delete(m.owners, memoKeyOf(o))
 	}
 }
 
 func (m *memo) touch(o Owner) *ownerMemo {
-	om, ok := m.owners[o]
+	key := memoKeyOf(o)
+	om, ok := m.owners[key]
 	if !ok {
 		om = &ownerMemo{entries: map[render.Key]entry{}}
-		m.owners[o] = om
+		m.owners[key] = om
 	}
 	m.clock++
 	om.used = m.clock
@@ -160,11 +175,11 @@ func (m *memo) touch(o Owner) *ownerMemo {
 
 // evict forgets the owner least recently used, never keep.
 func (m *memo) evict(keep Owner) {
-	var oldest Owner
+	var oldest memoKey
 	used := m.clock + 1
-	for o, om := range m.owners {
-		if o != keep && om.used < used {
-			oldest, used = o, om.used
+	for key, om := range m.owners {
+		if key != memoKeyOf(keep) && om.used < used {
+			oldest, used = key, om.used
 		}
 	}
 	if om, ok := m.owners[oldest]; ok {

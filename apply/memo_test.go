@@ -42,6 +42,31 @@ func TestMemo_IsBoundedAndForgets(t *testing.T) {
 	}
 }
 
+func TestMemo_KeepsOwnersApart(t *testing.T) {
+	key := render.Key{Name: "config"}
+	owner := Owner{GroupVersionKind: configMapKind, Namespace: "a", Name: "nova", UID: "u"}
+	m := newMemo(0)
+	m.put(owner, key, entry{})
+	for name, tc := range map[string]struct {
+		change func(*Owner)
+		want   bool
+	}{
+		"itself":                       {func(*Owner) {}, true},
+		"with more namespaces":         {func(o *Owner) { o.Namespaces = []string{"b"} }, true},
+		"of another kind":              {func(o *Owner) { o.Kind = "Nova" }, false},
+		"of another namespace":         {func(o *Owner) { o.Namespace = "b" }, false},
+		"of another name":              {func(o *Owner) { o.Name = "other" }, false},
+		"of another incarnation":       {func(o *Owner) { o.UID = "v" }, false},
+		"whose children lie elsewhere": {func(o *Owner) { o.Mark = Labels }, false},
+	} {
+		o := owner
+		tc.change(&o)
+		if _, got := m.get(o, key); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 func TestEntry_Judge(t *testing.T) {
 	live := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"uid": "u", "resourceVersion": "10", "managedFields": []any{map[string]any{

@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,22 +14,34 @@ import (
 	"github.com/c5c3/nova-operator/apply/diff"
 )
 
-// Labels that mark a child on a target cluster.
+// Labels that mark a child where an owner reference cannot.
 const (
 	LabelOwnerKind      = diff.OwnerLabels + "kind"
 	LabelOwnerName      = diff.OwnerLabels + "name"
 	LabelOwnerNamespace = diff.OwnerLabels + "namespace"
 )
 
-// Mark is how an owner marks its children.
+// Mark is how a child is marked.
 type Mark int
 
 const (
 	// OwnerReference marks children on the owner's own cluster; the garbage
 	// collector removes them with it.
 	OwnerReference Mark = iota
-	// Labels marks children on a target cluster, where the owner does not exist.
+	// Labels marks children on a target cluster, where the owner does not exist, and
+	// in other namespaces than the owner's.
 	Labels
+)
+
+// Adoption is which objects without this owner's mark become its children.
+type Adoption int
+
+const (
+	// AdoptNone refuses them all.
+	AdoptNone Adoption = iota
+	// AdoptUnowned takes an object of a child's name that nobody controls and, where
+	// labels are the mark, that carries no owner's.
+	AdoptUnowned
 )
 
 // Owner is the resource on whose behalf a set is applied.
@@ -36,26 +49,56 @@ type Owner struct {
 	schema.GroupVersionKind
 	Namespace, Name string
 	UID             types.UID
-	Mark            Mark
+	// Mark and Adoption are for the owner's own namespace.
+	Mark     Mark
+	Adoption Adoption
+	// Namespaces are the others in which it may have children. Labels mark those, because
+	// the garbage collector removes what refers across namespaces. Nothing is adopted
+	// there.
+	Namespaces []string
 }
 
 // String is "Kind namespace/name".
 func (o Owner) String() string { return o.Kind + " " + o.Namespace + "/" + o.Name }
 
-// labels returns the mark of a child on a target cluster.
+// labels returns the mark of a child that no owner reference marks.
 func (o Owner) labels() map[string]string {
 	return map[string]string{
 		LabelOwnerKind: o.Kind, LabelOwnerName: o.Name, LabelOwnerNamespace: o.Namespace,
 	}
 }
 
-// markable says why this owner cannot mark any child, or nil.
-func (o Owner) markable() error {
-	if o.Mark == Labels && len(o.Name) > validation.LabelValueMaxLength {
-		return fmt.Errorf("%s: the name has %d characters; on a target cluster it must fit a label value of %d",
-			o, len(o.Name), validation.LabelValueMaxLength)
+// markIn says how children in a namespace are marked; ok is false where this owner has
+// none.
+func (o Owner) markIn(namespace string) (mark Mark, ok bool) {
+	if namespace == o.Namespace {
+		return o.Mark, true
 	}
-	if o.Mark == OwnerReference && o.UID == "" {
+	return Labels, slices.Contains(o.Namespaces, namespace)
+}
+
+// namespaces lists where this owner may have children, its own namespace first.
+func (o Owner) namespaces() []string {
+	out := []string{o.Namespace}
+	for _, namespace := range o.Namespaces {
+		if !slices.Contains(out, namespace) {
+			out = append(out, namespace)
+		}
+	}
+	return out
+}
+
+// markable says why this owner cannot mark a child so, or nil.
+func (o Owner) markable(mark Mark) error {
+	if mark == Labels && len(o.Name) > validation.LabelValueMaxLength {
+		where := "on a target cluster"
+		if o.Mark != Labels {
+			where = "in another namespace"
+		}
+		return fmt.Errorf("%s: the name has %d characters; %s it must fit a label value of %d",
+			o, len(o.Name), where, validation.LabelValueMaxLength)
+	}
+	if mark == OwnerReference && o.UID == "" {
 		return fmt.Errorf("%s: an owner reference needs its UID", o)
 	}
 	return nil
@@ -68,7 +111,7 @@ func (o Owner) stamp(u *unstructured.Unstructured) *unstructured.Unstructured {
 	meta, _ := u.Object["metadata"].(map[string]any)
 	meta = maps.Clone(meta)
 	out.Object["metadata"] = meta
-	if o.Mark == Labels {
+	if mark, _ := o.markIn(u.GetNamespace()); mark == Labels {
 		old, _ := meta["labels"].(map[string]any)
 		labels := make(map[string]any, len(old)+3)
 		maps.Copy(labels, old)
@@ -96,39 +139,54 @@ type relation int
 const (
 	// mine carries this owner's mark.
 	mine relation = iota
-	// unowned carries nobody's controller reference, and not this owner's labels.
+	// unowned is nobody's and may be adopted.
 	unowned
 	// leftover is controlled by an earlier incarnation of this owner (same kind and
 	// name, other UID): the garbage collector is about to remove it.
 	leftover
-	// foreign is controlled by somebody else.
+	// foreign is not this owner's and stays as it is.
 	foreign
 )
 
-// relationTo classifies a live object. On a target cluster a controller reference
+// relationTo classifies a live object. Where labels are the mark, a controller reference
 // to this very owner, left by an older operator, counts as a mark as well.
 func (o Owner) relationTo(live metav1.Object) relation {
+	mark, ok := o.markIn(live.GetNamespace())
 	ref := metav1.GetControllerOfNoCopy(live)
-	if ref != nil && ref.UID == o.UID && o.UID != "" {
+	switch {
+	case !ok:
+		return foreign
+	case ref != nil && ref.UID == o.UID && o.UID != "", mark == Labels && o.labelled(live):
 		return mine
-	}
-	if o.Mark == Labels {
-		have := live.GetLabels()
-		for k, v := range o.labels() {
-			if have[k] != v {
-				return foreign
-			}
-		}
-		return mine
-	}
-	if ref == nil {
+	case ref == nil && o.adopts(live):
 		return unowned
-	}
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	if err == nil && gv.Group == o.Group && ref.Kind == o.Kind && ref.Name == o.Name {
+	case ref != nil && mark == OwnerReference && o.named(ref):
 		return leftover
 	}
 	return foreign
+}
+
+// labelled says whether a live object carries the labels of this owner.
+func (o Owner) labelled(live metav1.Object) bool {
+	have := live.GetLabels()
+	for k, v := range o.labels() {
+		if have[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// adopts says whether a live object that nobody controls may become a child.
+func (o Owner) adopts(live metav1.Object) bool {
+	return o.Adoption == AdoptUnowned && live.GetNamespace() == o.Namespace &&
+		(o.Mark == OwnerReference || live.GetLabels()[LabelOwnerName] == "")
+}
+
+// named says whether a reference is to the kind and name of this owner.
+func (o Owner) named(ref *metav1.OwnerReference) bool {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == o.Group && ref.Kind == o.Kind && ref.Name == o.Name
 }
 
 // Owns reports whether a live object carries this owner's mark.
@@ -136,10 +194,14 @@ func (o Owner) Owns(live metav1.Object) bool { return o.relationTo(live) == mine
 
 // foreignReason says who holds an object that is not this owner's.
 func (o Owner) foreignReason(live *unstructured.Unstructured) string {
+	mark, ok := o.markIn(live.GetNamespace())
+	if !ok {
+		return "it is outside the namespaces of " + o.String()
+	}
 	if ref := metav1.GetControllerOfNoCopy(live); ref != nil {
 		return fmt.Sprintf("it is controlled by %s %s", ref.Kind, ref.Name)
 	}
-	if o.Mark == Labels {
+	if mark == Labels {
 		if l := live.GetLabels(); l[LabelOwnerName] != "" {
 			return fmt.Sprintf("it belongs to %s %s/%s", l[LabelOwnerKind], l[LabelOwnerNamespace], l[LabelOwnerName])
 		}

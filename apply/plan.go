@@ -70,7 +70,7 @@ func (a *Applier) Plan(ctx context.Context, owner Owner, set render.Set) (Plan, 
 	if err := check(owner, set); err != nil {
 		return Plan{}, err
 	}
-	view := a.view(ctx, owner, set.Prunable)
+	view := a.view(ctx, owner.namespaces(), set.Prunable)
 	plan := Plan{Owner: owner, Objects: make([]Planned, len(set.Desired), len(set.Desired)+len(set.Absent)+len(set.Held))}
 
 	desired := slices.Clone(set.Desired)
@@ -108,6 +108,7 @@ func slotOf(k render.Key) slot { return slot{k.GroupKind(), k.Namespace, k.Name}
 func check(owner Owner, set render.Set) error {
 	var errs []error
 	seen := map[slot]string{}
+	marks := map[Mark]bool{}
 	add := func(k render.Key, list string) {
 		if other, dup := seen[slotOf(k)]; dup {
 			errs = append(errs, fmt.Errorf("%s is in the set twice: %s and %s", k, other, list))
@@ -117,9 +118,12 @@ func check(owner Owner, set render.Set) error {
 	for _, o := range set.Desired {
 		k := o.Key()
 		add(k, "desired")
-		if k.Namespace != owner.Namespace {
-			errs = append(errs, fmt.Errorf("%s is outside the namespace of %s", k, owner))
+		mark, ok := owner.markIn(k.Namespace)
+		if !ok {
+			errs = append(errs, fmt.Errorf("%s is outside the namespaces of %s", k, owner))
+			continue
 		}
+		marks[mark] = true
 	}
 	for _, x := range set.Absent {
 		add(x.Key, "absent")
@@ -127,8 +131,8 @@ func check(owner Owner, set render.Set) error {
 	for _, h := range set.Held {
 		add(h.Key, "held")
 	}
-	if len(set.Desired) > 0 {
-		errs = append(errs, owner.markable())
+	for _, mark := range slices.Sorted(maps.Keys(marks)) {
+		errs = append(errs, owner.markable(mark))
 	}
 	return errors.Join(errs...)
 }
@@ -137,8 +141,9 @@ func (a *Applier) planDesired(ctx context.Context, owner Owner, o render.Object,
 	p := Planned{Key: o.Key(), Stage: o.Stage, phase: inWave, policy: o.Policy, desired: owner.stamp(o.Content)}
 	p.sum = diff.DigestOf(p.desired.Object)
 	live, err := v.live(ctx, p.Key)
-	if live == nil && err == nil && owner.Mark == Labels {
-		// On a target cluster a foreign object must not look absent.
+	if mark, _ := owner.markIn(p.Key.Namespace); live == nil && err == nil && (mark == Labels || owner.Adoption == AdoptNone) {
+		// A foreign object must not look absent: the API server refuses a second
+		// controller, and nothing else.
 		live, err = get(ctx, a.uncached, p.Key)
 	}
 	if err != nil {
@@ -242,17 +247,17 @@ func planPrune(owner Owner, set render.Set, v *view) []Planned {
 		named[slotOf(h.Key)] = true
 	}
 	var out []Planned
-	for _, gvk := range set.Prunable {
-		if err := v.failed[gvk]; err != nil {
-			key := render.Key{GroupVersionKind: gvk, Namespace: owner.Namespace}
+	for _, in := range v.shelves {
+		if err := v.failed[in]; err != nil {
+			key := render.Key{GroupVersionKind: in.GroupVersionKind, Namespace: in.namespace}
 			out = append(out, Planned{
 				Key: key, phase: inPrune, Prune: true, Action: diff.ActionFailed, Err: diff.NewError("prune", key, err),
 			})
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(v.kinds[gvk])) {
-			live := v.kinds[gvk][name]
-			key := render.Key{GroupVersionKind: gvk, Namespace: live.GetNamespace(), Name: name}
+		for _, name := range slices.Sorted(maps.Keys(v.listed[in])) {
+			live := v.listed[in][name]
+			key := render.Key{GroupVersionKind: in.GroupVersionKind, Namespace: in.namespace, Name: name}
 			if named[slotOf(key)] || live.GetDeletionTimestamp() != nil || owner.relationTo(live) != mine {
 				continue
 			}

@@ -96,17 +96,3 @@ func TestPreview_OfAReplacementThatMovesOn(t *testing.T) {
 	}
 	wantActions(t, r, "db-sync:recreate")
 }
-
-func TestPlan_RefusesAContradiction(t *testing.T) {
-	e := newEnv(t)
-	o := e.obj(render.StageConfig, render.Policy{}, configMapDoc)
-	outside := e.obj(render.StageConfig, render.Policy{}, configMapDoc)
-	outside.Content.SetNamespace("default")
-	set := render.Set{Desired: []render.Object{o, outside}, Held: []render.Held{{Key: o.Key(), Gate: "g"}}}
-	_, err := e.applier.Plan(t.Context(), e.owner, set)
-	for _, want := range []string{"twice: desired and held", "outside the namespace"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in %v", want, err)
-		}
-	}
-}

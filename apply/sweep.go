@@ -17,32 +17,34 @@ import (
 // sweepPage is how many objects one answer of a sweep lists.
 const sweepPage = 500
 
-// Sweep deletes what an owner has in its namespace, of all the kinds, in the background,
-// and does not wait for it to go: what the garbage collector does on the owner's own
-// cluster. It reads past the cache, because a child that it misses stays for ever. Every
+// Sweep deletes what an owner has in its namespaces, of all the kinds, in the background,
+// and does not wait for it to go: what the garbage collector does for owner references.
+// It reads past the cache, because a child that it misses stays for ever. Every
 // object is judged by itself: a label selector would miss those with an older mark. A
 // kind that is not served has no objects. The error names every object that is left.
 func (a *Applier) Sweep(ctx context.Context, owner Owner, kinds []schema.GroupVersionKind) error {
 	var errs []error
 	for _, gvk := range kinds {
-		err := a.sweep(ctx, owner, gvk)
-		if apierrors.IsResourceExpired(err) { // once more from the start
-			err = a.sweep(ctx, owner, gvk)
-		}
-		if err != nil && diff.CauseOf(err) != diff.CauseMissingKind {
-			errs = append(errs, fmt.Errorf("sweep %s of %s: %w", gvk.Kind, owner, err))
+		for _, namespace := range owner.namespaces() {
+			err := a.sweep(ctx, owner, gvk, namespace)
+			if apierrors.IsResourceExpired(err) { // once more from the start
+				err = a.sweep(ctx, owner, gvk, namespace)
+			}
+			if err != nil && diff.CauseOf(err) != diff.CauseMissingKind {
+				errs = append(errs, fmt.Errorf("sweep %s of %s: %w", gvk.Kind, owner, err))
+			}
 		}
 	}
 	a.Forget(owner)
 	return errors.Join(errs...)
 }
 
-func (a *Applier) sweep(ctx context.Context, owner Owner, gvk schema.GroupVersionKind) error {
+func (a *Applier) sweep(ctx context.Context, owner Owner, gvk schema.GroupVersionKind, namespace string) error {
 	var errs []error
 	for next := ""; ; {
 		page := &metav1.PartialObjectMetadataList{}
 		page.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := a.uncached.List(ctx, page, client.InNamespace(owner.Namespace), client.Limit(sweepPage), client.Continue(next)); err != nil {
+		if err := a.uncached.List(ctx, page, client.InNamespace(namespace), client.Limit(sweepPage), client.Continue(next)); err != nil {
 			return err
 		}
 		for i := range page.Items {

@@ -20,10 +20,10 @@ import (
 var legacyManagers = sets.New("kubectl-client-side-apply", "before-first-apply", "manager", "nova-operator", diff.FieldOwner)
 
 // needsTakeover says whether a live object we may write has not been applied by us
-// yet and carries traces of a predecessor, or, on a target cluster, a controller
+// yet and carries traces of a predecessor, or, where labels are the mark, a controller
 // reference to this owner that an older operator left.
 func needsTakeover(owner Owner, live *unstructured.Unstructured) bool {
-	if owner.Mark == Labels && refersTo(owner, live) {
+	if staleReference(owner, live) {
 		return true
 	}
 	if fields, _ := diff.OwnedFields(live); fields != nil {
@@ -46,9 +46,11 @@ func hasTraces(live *unstructured.Unstructured) bool {
 	return false
 }
 
-func refersTo(owner Owner, live *unstructured.Unstructured) bool {
+// staleReference says whether a live object that labels mark is controlled by this owner.
+func staleReference(owner Owner, live *unstructured.Unstructured) bool {
+	mark, ok := owner.markIn(live.GetNamespace())
 	ref := metav1.GetControllerOfNoCopy(live)
-	return ref != nil && owner.UID != "" && ref.UID == owner.UID
+	return ok && mark == Labels && ref != nil && owner.UID != "" && ref.UID == owner.UID
 }
 
 // takeoverPatch is a JSON patch that turns the entries of legacy managers into ours
@@ -70,7 +72,7 @@ func takeoverPatch(owner Owner, live *unstructured.Unstructured) ([]byte, error)
 			"op": "remove", "path": "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
 		})
 	}
-	if owner.Mark == Labels && refersTo(owner, live) {
+	if staleReference(owner, live) {
 		kept := []metav1.OwnerReference{}
 		for _, ref := range live.GetOwnerReferences() {
 			if ref.UID != owner.UID {

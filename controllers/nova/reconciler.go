@@ -226,12 +226,12 @@ func requeue(result rendernova.Result, report diff.Report) time.Duration {
 
 // OwnerOf is the owner of the children of a Nova.
 func OwnerOf(n *v1alpha1.Nova) apply.Owner {
-	mark := apply.OwnerReference
-	if n.Spec.TargetClusterRef != nil {
-		mark = apply.Labels
-	}
-	return apply.Owner{
+	owner := apply.Owner{
 		GroupVersionKind: v1alpha1.GroupVersion.WithKind(v1alpha1.KindNova),
-		Namespace:        n.Namespace, Name: n.Name, UID: n.UID, Mark: mark,
+		Namespace:        n.Namespace, Name: n.Name, UID: n.UID, Mark: apply.OwnerReference, Adoption: apply.AdoptUnowned,
 	}
+	if n.Spec.TargetClusterRef != nil {
+		owner.Mark, owner.Adoption = apply.Labels, apply.AdoptNone
+	}
+	return owner
 }
