@@ -1,6 +1,8 @@
 package render
 
 import (
+	"errors"
+	"iter"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,6 +66,23 @@ func (e *ReasonError) Error() string { return e.Err.Error() }
 
 // Unwrap gives errors.Is and errors.As the cause.
 func (e *ReasonError) Unwrap() error { return e.Err }
+
+// Refusals yields every ReasonError in a tree of joined and wrapped errors, in order, but
+// none that another one wraps.
+func Refusals(err error) iter.Seq[*ReasonError] {
+	return func(yield func(*ReasonError) bool) { refusals(err, yield) }
+}
+
+// refusals reports whether the walk goes on.
+func refusals(err error, yield func(*ReasonError) bool) bool {
+	for _, one := range Unjoin(err) {
+		reason, ok := one.(*ReasonError) //nolint:errorlint // every one of the tree is wanted; errors.As gives the first
+		if ok && !yield(reason) || !ok && !refusals(errors.Unwrap(one), yield) {
+			return false
+		}
+	}
+	return true
+}
 
 // Unjoin lists the single errors of a joined one; none for nil. It does not look inside an
 // error that wraps a joined one, whose own words count.

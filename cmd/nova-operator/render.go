@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -146,11 +145,12 @@ func (d decision) problems(assumed bool) []string {
 	var out []string
 	told := map[string]bool{}
 	for _, err := range render.Unjoin(d.Err) {
-		var reason *render.ReasonError
-		if errors.As(err, &reason) {
-			told[reason.Condition] = true
-			out = append(out, reason.Condition+": "+reason.Error())
-		} else if err != nil {
+		refusals := slices.Collect(render.Refusals(err))
+		for _, refused := range refusals {
+			told[refused.Condition] = true
+			out = append(out, refused.Condition+": "+refused.Error())
+		}
+		if len(refusals) == 0 {
 			out = append(out, err.Error())
 		}
 	}

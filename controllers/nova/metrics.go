@@ -92,7 +92,7 @@ func stepOf(n *v1alpha1.Nova, key render.Key) string {
 // refusal ends the pass. Members of the concurrent group go on, but share none.
 func failedSteps(reached []string, err error) []string {
 	var failed []string
-	for _, refused := range refusals(err) {
+	for refused := range render.Refusals(err) {
 		for _, step := range slices.Backward(reached) {
 			if stepConditions[step] == refused.Condition {
 				if !slices.Contains(failed, step) {
@@ -103,24 +103,6 @@ func failedSteps(reached []string, err error) []string {
 		}
 	}
 	return failed
-}
-
-// refusals are the ReasonErrors in a tree of joined errors.
-func refusals(err error) []*render.ReasonError {
-	switch e := err.(type) { //nolint:errorlint // every error of the tree is wanted; errors.As gives the first
-	case *render.ReasonError:
-		return []*render.ReasonError{e}
-	case interface{ Unwrap() []error }:
-		var all []*render.ReasonError
-		for _, part := range e.Unwrap() {
-			all = append(all, refusals(part)...)
-		}
-		return all
-	case interface{ Unwrap() error }:
-		return refusals(e.Unwrap())
-	default:
-		return nil
-	}
 }
 
 // expose publishes the state of a Nova after a pass.
