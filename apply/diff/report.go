@@ -2,6 +2,7 @@ package diff
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -59,6 +60,26 @@ const OwnerLabels = "openstack.c5c3.io/owner-"
 // IsMark tells a change of a mark of ownership from one of what was asked for.
 func (c Change) IsMark() bool {
 	return strings.HasPrefix(c.Path, "metadata.ownerReferences") || strings.HasPrefix(c.Path, "metadata.labels["+OwnerLabels)
+}
+
+// Fields lists the paths of changes, the first few by name, each with the manager that
+// held it: verb says how ("by", "held by").
+func Fields(changes []Change, first int, verb string) string {
+	var text strings.Builder
+	for i, c := range changes {
+		if i == first {
+			fmt.Fprintf(&text, " and %d more", len(changes)-first)
+			break
+		}
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		text.WriteString(c.Path)
+		if c.Manager != "" {
+			fmt.Fprintf(&text, " (%s %s)", verb, c.Manager)
+		}
+	}
+	return text.String()
 }
 
 // Conflict is a field we own that another manager claims. It was taken back.

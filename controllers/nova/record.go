@@ -81,12 +81,15 @@ func (r *Reconciler) emit(n *v1alpha1.Nova, list []render.Event) {
 	}
 }
 
+// shownFields is how many fields of a drift an event names.
+const shownFields = 5
+
 // report tells what the applier found: drift, conflicts, and objects that could not
 // be written, whose conditions turn False.
 func (r *Reconciler) report(ctx context.Context, n *v1alpha1.Nova, result *rendernova.Result, report diff.Report) {
 	log := ctrl.LoggerFrom(ctx)
 	for _, d := range report.Drifts {
-		message := fmt.Sprintf("%s had been changed and was put right: %s", d.Key, paths(d.Changes))
+		message := fmt.Sprintf("%s had been changed and was put right: %s", d.Key, diff.Fields(d.Changes, shownFields, "by"))
 		if d.Deleted {
 			message = fmt.Sprintf("%s had been deleted and was created again", d.Key)
 		}
@@ -117,23 +120,4 @@ func leftByAutoscaler(n *v1alpha1.Nova, c diff.Conflict) bool {
 	last := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionHPAReady)
 	return n.Spec.Autoscaling == nil && last != nil && last.Reason == v1alpha1.ReasonHPAReady &&
 		c.Key.GroupVersionKind == rendernova.KindDeployment && c.Key.Name == n.Name && c.Path == "spec.replicas"
-}
-
-// paths lists the changed fields of a drift, the first few by name.
-func paths(changes []diff.Change) string {
-	const shown = 5
-	text := ""
-	for i, c := range changes {
-		if i == shown {
-			return text + fmt.Sprintf(" and %d more", len(changes)-shown)
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += c.Path
-		if c.Manager != "" {
-			text += fmt.Sprintf(" (by %s)", c.Manager)
-		}
-	}
-	return text
 }

@@ -7,7 +7,6 @@ package explain
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -222,26 +221,11 @@ var states = map[diff.Action]State{
 // changing names the fields of a change, the first few, and who holds them.
 func changing(changes []diff.Change) (State, string) {
 	const shown = 4
-	state, text := Changing, ""
-	for i, c := range changes {
-		if c.Manager != "" {
-			state = Drifted
-		}
-		switch {
-		case i > shown:
-			continue
-		case i == shown:
-			text += fmt.Sprintf(" and %d more", len(changes)-shown)
-			continue
-		case i > 0:
-			text += ", "
-		}
-		text += c.Path
-		if c.Manager != "" {
-			text += fmt.Sprintf(" (held by %s)", c.Manager)
-		}
+	state := Changing
+	if slices.ContainsFunc(changes, func(c diff.Change) bool { return c.Manager != "" }) {
+		state = Drifted
 	}
-	return state, text
+	return state, diff.Fields(changes, shown, "held by")
 }
 
 // fromSet says what a decision alone knows.
