@@ -168,7 +168,7 @@ func (e *env) must(set render.Set) diff.Report {
 // live reads an object past every cache; nil if it does not exist.
 func (e *env) live(key render.Key) *unstructured.Unstructured {
 	e.t.Helper()
-	u, err := get(e.t.Context(), e.admin, key)
+	u, err := Get(e.t.Context(), e.admin, key)
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -43,12 +43,15 @@ func (a *Applier) view(ctx context.Context, namespaces []string, prunable []sche
 	var mu sync.Mutex
 	a.each(len(v.shelves), func(i int) {
 		in := v.shelves[i]
-		objects, err := list(ctx, a.reader, in.GroupVersionKind, in.namespace)
+		objects, err := List(ctx, a.reader, in.GroupVersionKind, in.namespace)
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
 		case err == nil:
-			v.listed[in] = objects
+			v.listed[in] = make(map[string]*unstructured.Unstructured, len(objects))
+			for _, u := range objects {
+				v.listed[in][u.GetName()] = u
+			}
 		case meta.IsNoMatchError(err):
 			v.listed[in] = nil // not served: nothing of it is live
 		default:
@@ -64,35 +67,44 @@ func (v *view) live(ctx context.Context, key render.Key) (*unstructured.Unstruct
 	if objects := v.listed[shelf{key.GroupVersionKind, key.Namespace}]; objects != nil {
 		return objects[key.Name], nil
 	}
-	return get(ctx, v.a.reader, key)
+	return read(ctx, v.a.reader, key)
 }
 
-// get reads one live object; nil if it does not exist.
-func get(ctx context.Context, r client.Reader, key render.Key) (*unstructured.Unstructured, error) {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(key.GroupVersionKind)
-	err := r.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, u)
+// read is Get for a report: the error names the object, its class and a remedy.
+func read(ctx context.Context, r client.Reader, key render.Key) (*unstructured.Unstructured, error) {
+	u, err := Get(ctx, r, key)
+	if err != nil {
+		return nil, diff.NewError("read", key, err)
+	}
+	return u, nil
+}
+
+// Get reads one object as unstructured; nil if it does not exist. A kind or namespace that
+// is missing is an error, which is the reader's own.
+func Get(ctx context.Context, r client.Reader, key render.Key) (*unstructured.Unstructured, error) {
+	u := keyed(key)
+	err := r.Get(ctx, client.ObjectKeyFromObject(u), u)
 	if apierrors.IsNotFound(err) && diff.CauseOf(err) == diff.CauseChanged {
 		return nil, nil //nolint:nilnil // absence is an answer here, not an error
 	}
 	if err != nil {
-		return nil, diff.NewError("read", key, err)
+		return nil, err
 	}
 	u.SetGroupVersionKind(key.GroupVersionKind)
 	return u, nil
 }
 
-// list reads the live objects of one kind in one namespace by name.
-func list(ctx context.Context, r client.Reader, gvk schema.GroupVersionKind, namespace string) (map[string]*unstructured.Unstructured, error) {
+// List reads the objects of one kind in one namespace; none if there are none. They are
+// shared with the cache: read only.
+func List(ctx context.Context, r client.Reader, gvk schema.GroupVersionKind, namespace string, opts ...client.ListOption) ([]*unstructured.Unstructured, error) {
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := r.List(ctx, l, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.List(ctx, l, append(opts, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil {
 		return nil, fmt.Errorf("list %s in %s: %w", gvk.Kind, namespace, err)
 	}
-	out := make(map[string]*unstructured.Unstructured, len(l.Items))
+	out := make([]*unstructured.Unstructured, len(l.Items))
 	for i := range l.Items {
-		item := &unstructured.Unstructured{Object: l.Items[i].Object}
-		out[item.GetName()] = item
+		out[i] = &unstructured.Unstructured{Object: l.Items[i].Object}
 	}
 	return out, nil
 }

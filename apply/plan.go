@@ -144,7 +144,7 @@ func (a *Applier) planDesired(ctx context.Context, owner Owner, o render.Object,
 	if mark, _ := owner.markIn(p.Key.Namespace); live == nil && err == nil && (mark == Labels || owner.Adoption == AdoptNone) {
 		// A foreign object must not look absent: the API server refuses a second
 		// controller, and nothing else.
-		live, err = get(ctx, a.uncached, p.Key)
+		live, err = read(ctx, a.uncached, p.Key)
 	}
 	if err != nil {
 		p.Action, p.Err = diff.ActionFailed, err

@@ -27,7 +27,7 @@ func (r *run) write(ctx context.Context, t *task) error {
 	}
 	// The cached object was not the live one. Decide once more, on the live one.
 	r.called()
-	live, readErr := get(ctx, r.uncached, t.Key)
+	live, readErr := read(ctx, r.uncached, t.Key)
 	if readErr != nil {
 		return readErr
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/render"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
@@ -26,12 +27,10 @@ var (
 	kindSecret             = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 )
 
-// get reads one object as unstructured; nil when there is none, which includes a kind
-// the cluster does not serve.
+// get reads one object; nil when there is none, which includes a kind the cluster does
+// not serve.
 func get(ctx context.Context, r client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(gvk)
-	err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, u)
+	u, err := apply.Get(ctx, r, render.Key{GroupVersionKind: gvk, Namespace: namespace, Name: name})
 	switch {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return nil, nil //nolint:nilnil // absence is an answer, not an error
@@ -39,17 +38,6 @@ func get(ctx context.Context, r client.Reader, gvk schema.GroupVersionKind, name
 		return nil, fmt.Errorf("read %s %s/%s: %w", gvk.Kind, namespace, name, err)
 	}
 	return u, nil
-}
-
-// list reads the objects of one kind in a namespace that carry the labels. The items
-// are shared with the cache: read only.
-func list(ctx context.Context, r client.Reader, gvk schema.GroupVersionKind, namespace string, labels map[string]string) ([]unstructured.Unstructured, error) {
-	l := &unstructured.UnstructuredList{}
-	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := r.List(ctx, l, client.InNamespace(namespace), client.MatchingLabels(labels), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list %s in %s: %w", gvk.Kind, namespace, err)
-	}
-	return l.Items, nil
 }
 
 // typed converts an unstructured object to its Go type.

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/apply"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
@@ -172,14 +173,14 @@ func (o *observer) children(ctx context.Context, n *v1alpha1.Nova, seen *rendern
 
 // history lists the generations of the configuration.
 func (o *observer) history(ctx context.Context, n *v1alpha1.Nova, seen *rendernova.Observed) error {
-	items, err := list(ctx, o.reader, rendernova.KindConfigMap, n.Namespace, map[string]string{v1alpha1.LabelConfigBase: rendernova.ConfigBase(n)})
+	items, err := apply.List(ctx, o.reader, rendernova.KindConfigMap, n.Namespace, client.MatchingLabels{v1alpha1.LabelConfigBase: rendernova.ConfigBase(n)})
 	if err != nil {
 		return err
 	}
 	owner := OwnerOf(n)
-	for i := range items {
-		if owner.Owns(&items[i]) && items[i].GetDeletionTimestamp() == nil {
-			seen.ConfigMaps = append(seen.ConfigMaps, configMapOf(&items[i]))
+	for _, u := range items {
+		if owner.Owns(u) && u.GetDeletionTimestamp() == nil {
+			seen.ConfigMaps = append(seen.ConfigMaps, configMapOf(u))
 		}
 	}
 	return nil
@@ -192,15 +193,15 @@ func (o *observer) archive(ctx context.Context, n *v1alpha1.Nova, seen *renderno
 		return err
 	}
 	seen.ArchiveConfigMap = mountedConfigMap(cron.Object, "spec", "jobTemplate", "spec", "template", "spec", "volumes")
-	items, err := list(ctx, o.reader, rendernova.KindJob, n.Namespace, rendernova.ArchiveLabels(n))
+	items, err := apply.List(ctx, o.reader, rendernova.KindJob, n.Namespace, client.MatchingLabels(rendernova.ArchiveLabels(n)))
 	if err != nil {
 		return err
 	}
-	for i := range items {
-		if !controlledBy(&items[i], cron.GetUID()) {
+	for _, u := range items {
+		if !controlledBy(u, cron.GetUID()) {
 			continue
 		}
-		job, err := jobOf(&items[i])
+		job, err := jobOf(u)
 		if err != nil {
 			return err
 		}

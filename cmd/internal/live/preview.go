@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
@@ -128,10 +127,8 @@ func (c *Cluster) idle(ctx context.Context, res diff.Result) bool {
 	if res.Action != diff.ActionHeld {
 		return false
 	}
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(res.Key.GroupVersionKind)
-	err := c.client.Get(ctx, client.ObjectKey{Namespace: res.Key.Namespace, Name: res.Key.Name}, u)
-	return apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
+	u, err := apply.Get(ctx, c.client, res.Key)
+	return u == nil && err == nil || apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }
 
 // guess stands in for answers that can't be had without a write: where the namespace does
@@ -171,10 +168,5 @@ func (c *Cluster) configMap(ctx context.Context, namespace, name string) (*unstr
 	if name == "" {
 		return nil, nil //nolint:nilnil // nothing is mounted yet
 	}
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(rendernova.KindConfigMap)
-	if err := c.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, u); err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	return u, nil
+	return apply.Get(ctx, c.client, render.Key{GroupVersionKind: rendernova.KindConfigMap, Namespace: namespace, Name: name})
 }
