@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -160,7 +159,7 @@ func (e *bench) contender(b *testing.B, who string, m *meter) contender {
 		e.as(config)
 		return ours{New(Options{Client: c, Reader: e.reader, OpenAPI: e.applier.schemas.source}), e.owner}
 	case "flux":
-		manager := ssa.NewResourceManager(c, nil, ssa.Owner{Field: diff.FieldOwner, Group: "test.c5c3.io"})
+		manager := ssa.NewResourceManager(c, nil, ssa.Owner{Field: render.FieldOwner, Group: "test.c5c3.io"})
 		manager.SetConcurrency(defaultConcurrency)
 		return flux{manager, e.owner}
 	default:
@@ -211,7 +210,7 @@ func (c raw) apply(ctx context.Context, objects []render.Object) (int, error) {
 	var failed atomic.Pointer[error]
 	(&Applier{concurrency: defaultConcurrency}).each(len(objects), func(i int) {
 		u := c.owner.stamp(objects[i].Content)
-		err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(diff.FieldOwner), client.ForceOwnership)
+		err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(render.FieldOwner), client.ForceOwnership)
 		if err != nil {
 			failed.Store(&err)
 		}

@@ -115,7 +115,7 @@ func TestCache_HiddenPredecessorIsTakenOver(t *testing.T) {
 		t.Errorf("annotations %v", live.GetAnnotations())
 	}
 	for _, m := range diff.Managers(live) {
-		if m.Name != diff.FieldOwner {
+		if m.Name != render.FieldOwner {
 			t.Errorf("%s still manages fields", m.Name)
 		}
 	}

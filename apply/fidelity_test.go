@@ -152,14 +152,14 @@ func (e *env) oracle(o render.Object) bool {
 func (e *env) ask(o render.Object) bool {
 	e.t.Helper()
 	payload := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(e.owner.stamp(o.Content).Object)}
-	manager := ssa.NewResourceManager(e.admin, nil, ssa.Owner{Field: diff.FieldOwner, Group: "test.c5c3.io"})
+	manager := ssa.NewResourceManager(e.admin, nil, ssa.Owner{Field: render.FieldOwner, Group: "test.c5c3.io"})
 	entry, _, _, err := manager.Diff(e.t.Context(), payload.DeepCopy(), ssa.DefaultDiffOptions())
 	if err != nil {
 		e.t.Fatal(err)
 	}
 	before := e.live(o.Key())
 	after := payload.DeepCopy()
-	opts := []client.ApplyOption{client.DryRunAll, client.ForceOwnership, client.FieldOwner(diff.FieldOwner)}
+	opts := []client.ApplyOption{client.DryRunAll, client.ForceOwnership, client.FieldOwner(render.FieldOwner)}
 	if err := e.admin.Apply(e.t.Context(), client.ApplyConfigurationFromUnstructured(after), opts...); err != nil {
 		e.t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func TestMemo_KeepsOwnersApart(t *testing.T) {
 func TestEntry_Judge(t *testing.T) {
 	live := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"uid": "u", "resourceVersion": "10", "managedFields": []any{map[string]any{
-			"manager": diff.FieldOwner, "operation": "Apply", "apiVersion": "v1",
+			"manager": render.FieldOwner, "operation": "Apply", "apiVersion": "v1",
 			"fieldsV1": map[string]any{"f:spec": map[string]any{"f:text": map[string]any{}}},
 		}}},
 		"spec": map[string]any{"text": "a"},

@@ -62,7 +62,7 @@ func (r *run) recreate(ctx context.Context, t *task, refusal *diff.Error) error 
 func (r *run) prove(ctx context.Context, desired *unstructured.Unstructured) error {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired.Object)}
 	r.called()
-	err := r.client.Create(ctx, u, client.DryRunAll, client.FieldOwner(diff.FieldOwner))
+	err := r.client.Create(ctx, u, client.DryRunAll, client.FieldOwner(render.FieldOwner))
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}

@@ -11,13 +11,14 @@ import (
 	"k8s.io/client-go/util/csaupgrade"
 
 	"github.com/c5c3/nova-operator/apply/diff"
+	"github.com/c5c3/nova-operator/render"
 )
 
 // legacyManagers wrote our fields with Update before this operator applied them:
 // client-side kubectl, the API server's stand-in for objects without managed
 // fields, and controller-runtime's default names of earlier versions. Their fields
 // become ours once, or they would stay for ever after we stop rendering them.
-var legacyManagers = sets.New("kubectl-client-side-apply", "before-first-apply", "manager", "nova-operator", diff.FieldOwner)
+var legacyManagers = sets.New("kubectl-client-side-apply", "before-first-apply", "manager", "nova-operator", render.FieldOwner)
 
 // needsTakeover says whether a live object we may write has not been applied by us
 // yet and carries traces of a predecessor, or, where labels are the mark, a controller
@@ -57,7 +58,7 @@ func staleReference(owner Owner, live *unstructured.Unstructured) bool {
 // and strips the last-applied annotation and a stale controller reference. It
 // carries the resourceVersion it was made from. nil means nothing to do.
 func takeoverPatch(owner Owner, live *unstructured.Unstructured) ([]byte, error) {
-	raw, err := csaupgrade.UpgradeManagedFieldsPatch(live, legacyManagers, diff.FieldOwner)
+	raw, err := csaupgrade.UpgradeManagedFieldsPatch(live, legacyManagers, render.FieldOwner)
 	if err != nil {
 		return nil, fmt.Errorf("migrate field managers: %w", err)
 	}

@@ -123,7 +123,7 @@ func (r *run) send(ctx context.Context, desired *unstructured.Unstructured, guar
 		meta["uid"] = string(guard)
 		u.Object["metadata"] = meta
 	}
-	opts = append(opts, client.FieldOwner(diff.FieldOwner))
+	opts = append(opts, client.FieldOwner(render.FieldOwner))
 	if r.dry {
 		opts = append(opts, client.DryRunAll)
 	}
@@ -143,7 +143,7 @@ func (r *run) takeOver(ctx context.Context, live *unstructured.Unstructured) (*u
 	}
 	r.called()
 	u := keyed(render.KeyOf(live))
-	if err := r.client.Patch(ctx, u, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(diff.FieldOwner)); err != nil {
+	if err := r.client.Patch(ctx, u, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(render.FieldOwner)); err != nil {
 		return nil, err
 	}
 	return u, nil
@@ -210,7 +210,7 @@ func (r *run) trim(ctx context.Context, t *task, before, after *unstructured.Uns
 		return fmt.Errorf("encode patch: %w", err)
 	}
 	u := keyed(t.Key)
-	opts := []client.PatchOption{client.FieldOwner(diff.FieldOwner)}
+	opts := []client.PatchOption{client.FieldOwner(render.FieldOwner)}
 	if r.dry {
 		opts = append(opts, client.DryRunAll)
 	}

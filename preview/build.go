@@ -15,15 +15,18 @@ import (
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
-	"github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render/foresee"
+	"github.com/c5c3/nova-operator/render/pipeline"
+	"github.com/c5c3/nova-operator/render/workload"
 )
 
-// Input is what is known about one Nova.
+// Input is what is known about one resource.
 type Input struct {
+	Kind pipeline.Kind
 	// Before and After are the resource on both sides; nil where it does not exist.
-	Before, After *v1alpha1.Nova
+	Before, After v1alpha1.Resource
 	// Forecast is what the passes over After do; nil when it is deleted.
-	Forecast *nova.Forecast
+	Forecast *foresee.Forecast
 	// Results are the children, in apply order.
 	Results []diff.Result
 	// Follows is the generation of the configuration in use before; nil without one.
@@ -33,10 +36,10 @@ type Input struct {
 	Veil diff.Veil
 }
 
-// Of makes the preview of one Nova.
+// Of makes the preview of one resource.
 func Of(in Input) Resource {
 	b := &builder{in: in, out: Resource{
-		Kind: v1alpha1.KindNova, Action: ActionUnchanged, Changes: []Change{}, Sequence: []Step{}, Objects: []Object{},
+		Kind: in.Kind.Kind, Action: ActionUnchanged, Changes: []Change{}, Sequence: []Step{}, Objects: []Object{},
 		Held: []Held{}, NotReady: []Condition{}, Events: []Event{}, Notes: append([]string{}, in.Notes...), Errors: []string{},
 	}}
 	b.resource()
@@ -60,7 +63,7 @@ func (b *builder) resource() {
 		b.out.Action = ActionCreate
 	case b.in.After == nil:
 		b.out.Action, shown = ActionDelete, b.in.Before
-		b.out.Notes = append(b.out.Notes, "the databases of the Nova are deleted with it: the MariaDB operator drops what its Databases stand for, unless their cleanup policy keeps it")
+		b.out.Notes = append(b.out.Notes, nonEmpty(b.in.Kind.Deletion)...)
 	default:
 		before, err := content(b.in.Before)
 		after, err2 := content(b.in.After)
@@ -70,14 +73,14 @@ func (b *builder) resource() {
 			b.out.Action, b.out.Changes = ActionChange, b.fields(changes)
 		}
 	}
-	b.out.Namespace, b.out.Name = shown.Namespace, shown.Name
+	b.out.Namespace, b.out.Name = shown.GetNamespace(), shown.GetName()
 }
 
 // content is the part of a resource that its manifest decides.
-func content(n *v1alpha1.Nova) (*unstructured.Unstructured, error) {
-	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&n.Spec)
+func content(r v1alpha1.Resource) (*unstructured.Unstructured, error) {
+	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(r.GetSpec())
 	if err != nil {
-		return nil, fmt.Errorf("encode Nova %s/%s: %w", n.Namespace, n.Name, err)
+		return nil, fmt.Errorf("encode %s/%s: %w", r.GetNamespace(), r.GetName(), err)
 	}
 	return &unstructured.Unstructured{Object: map[string]any{"spec": spec}}, nil
 }
@@ -108,7 +111,7 @@ func (b *builder) objects() {
 // held lists what a gate keeps. Generations of the configuration that stay as history
 // are unchanged.
 func (b *builder) held(res diff.Result) {
-	if res.Reason == nova.GateHistory || res.Reason == nova.GateMounted {
+	if workload.Retained(res.Reason) {
 		b.out.Summary.count(ActionUnchanged)
 		return
 	}
@@ -134,7 +137,7 @@ func (b *builder) object(res diff.Result, action Action) Object {
 	if res.Err != nil {
 		o.Error = res.Err.Error()
 	}
-	if res.Key.GroupVersionKind == nova.KindSecret && action == ActionCreate && res.Live != nil {
+	if res.Key.GroupVersionKind == render.KindSecret && action == ActionCreate && res.Live != nil {
 		data, _, _ := unstructured.NestedMap(res.Live.Object, "data")
 		o.Keys = slices.Sorted(maps.Keys(data))
 	}
@@ -180,7 +183,7 @@ func (b *builder) outcome() {
 	}
 	last := b.in.Forecast.Last
 	for _, c := range last.Conditions {
-		if c.Status != metav1.ConditionTrue && slices.Contains(v1alpha1.NovaConditions(), c.Type) {
+		if c.Status != metav1.ConditionTrue && slices.Contains(b.in.Kind.Conditions, c.Type) {
 			b.out.NotReady = append(b.out.NotReady, Condition{c.Type, c.Reason, c.Message})
 		}
 	}
@@ -201,8 +204,8 @@ func (b *builder) waiting() string {
 	if b.in.Before == nil {
 		return ""
 	}
-	for _, name := range v1alpha1.NovaConditions() {
-		now := meta.FindStatusCondition(b.in.Before.Status.Conditions, name)
+	for _, name := range b.in.Kind.Conditions {
+		now := meta.FindStatusCondition(b.in.Before.GetConditions(), name)
 		if now == nil || now.Status == metav1.ConditionTrue {
 			continue
 		}

@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/ini"
-	"github.com/c5c3/nova-operator/render/nova"
 )
 
 // configuration compares the generation that is wanted with the one in use. It may be one
@@ -17,7 +17,7 @@ func (b *builder) configuration() {
 		return
 	}
 	for _, o := range b.in.Forecast.Set.Desired {
-		if o.Key().GroupVersionKind == nova.KindConfigMap && o.Content.GetName() != b.in.Follows.GetName() {
+		if o.Key().GroupVersionKind == render.KindConfigMap && o.Content.GetName() != b.in.Follows.GetName() {
 			b.out.Configuration = &Configuration{
 				Name: o.Content.GetName(), Follows: b.in.Follows.GetName(), Lines: b.lines(textOf(b.in.Follows), textOf(o.Content)),
 			}

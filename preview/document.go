@@ -1,7 +1,7 @@
 // Package preview says what a change will do: a document made from a forecast, and its
 // printed forms.
 //
-// Input: what the passes over a resource will do (render/nova.Forecast), and every object
+// Input: what the passes over a resource will do (foresee.Forecast), and every object
 // before and after, as an API server answered or as two renders give them. Output: a
 // Document and text, byte-equal for equal input and key. It asks nobody, and no value of
 // a Secret, nor anything from which one could be guessed, is in what it returns.
@@ -74,12 +74,13 @@ type Summary struct {
 	Refused int `json:"refused"`
 	// Jobs counts the Jobs that run.
 	Jobs int `json:"jobs"`
-	// Rollouts counts the times a Deployment replaces its pods, Deployments how many do,
-	// Pods the pods that are replaced, all rollouts added up.
+	// Rollouts counts the times a workload replaces its pods, Deployments and DaemonSets how
+	// many do, Pods the pods that are replaced, all rollouts added up.
 	Rollouts    int `json:"rollouts"`
 	Deployments int `json:"deployments"`
+	DaemonSets  int `json:"daemonSets,omitempty"`
 	Pods        int `json:"pods"`
-	// Started and Stopped count the pods of Deployments that come and go.
+	// Started and Stopped count the pods of workloads that come and go.
 	Started int `json:"started"`
 	Stopped int `json:"stopped"`
 }
@@ -189,20 +190,20 @@ const (
 	StepPhase StepKind = "phase"
 	// StepJob: a Job runs.
 	StepJob StepKind = "job"
-	// StepStart: a Deployment is new.
+	// StepStart: a workload is new.
 	StepStart StepKind = "start"
-	// StepRollout: a Deployment replaces its pods.
+	// StepRollout: a workload replaces its pods.
 	StepRollout StepKind = "rollout"
 	// StepScale: a Deployment changes its number of pods without replacing any.
 	StepScale StepKind = "scale"
-	// StepStop: a Deployment goes.
+	// StepStop: a workload goes.
 	StepStop StepKind = "stop"
 )
 
 // Step is one thing that runs.
 type Step struct {
 	Kind StepKind `json:"kind"`
-	// Object is the Job or Deployment, Phase the phase that is entered, "Done" or
+	// Object is the Job or workload, Phase the phase that is entered, "Done" or
 	// "Aborted" at the end.
 	Object string `json:"object,omitempty"`
 	Phase  string `json:"phase,omitempty"`
@@ -261,6 +262,7 @@ func (s *Summary) add(o Summary) {
 	s.Jobs += o.Jobs
 	s.Rollouts += o.Rollouts
 	s.Deployments += o.Deployments
+	s.DaemonSets += o.DaemonSets
 	s.Pods += o.Pods
 	s.Started += o.Started
 	s.Stopped += o.Stopped

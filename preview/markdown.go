@@ -35,7 +35,7 @@ func (d *Document) Markdown(w io.Writer, limit int) error {
 	}
 	m := &markdown{limit: limit}
 	m.WriteString(Marker + "\n")
-	fmt.Fprintf(m, "**%s: %s**\n", plural(len(d.Resources), "Nova", "Novas"), d.Summary.Headline())
+	fmt.Fprintf(m, "**%s: %s**\n", d.counted(), d.Summary.Headline())
 	if d.From != "" || d.To != "" {
 		fmt.Fprintf(m, "\nFrom %s to %s.\n", code(d.From), code(d.To))
 	}

@@ -8,12 +8,12 @@ import (
 
 	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
-	"github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render/foresee"
 )
 
 // Wanted is the set to ask an API server about: all that the passes of a forecast do. An
 // object that one pass deletes and another creates may be recreated.
-func Wanted(f *nova.Forecast) render.Set {
+func Wanted(f *foresee.Forecast) render.Set {
 	set := f.Set
 	set.Desired = slices.Clone(set.Desired)
 	for i, o := range set.Desired {
@@ -26,7 +26,7 @@ func Wanted(f *nova.Forecast) render.Set {
 
 // Live completes what an API server answered with what a person reads about it. The
 // report stays as it is.
-func Live(report diff.Report, f *nova.Forecast, veil diff.Veil) []diff.Result {
+func Live(report diff.Report, f *foresee.Forecast, veil diff.Veil) []diff.Result {
 	desired := map[render.Key]*unstructured.Unstructured{}
 	for _, o := range f.Set.Desired {
 		desired[o.Key()] = o.Content
@@ -67,9 +67,9 @@ func whole(res *diff.Result, veil diff.Veil) []diff.Change {
 
 // InUse is the generation of the configuration that a forecast comes to; nil when it
 // renders none.
-func InUse(f *nova.Forecast) *unstructured.Unstructured {
+func InUse(f *foresee.Forecast) *unstructured.Unstructured {
 	for _, o := range f.Set.Desired {
-		if o.Key().GroupVersionKind == nova.KindConfigMap {
+		if o.Key().GroupVersionKind == render.KindConfigMap {
 			return o.Content
 		}
 	}
@@ -90,7 +90,7 @@ func Payload(live, payload *unstructured.Unstructured, veil diff.Veil) []diff.Ch
 
 // Offline pairs the objects of two settled worlds. before is nil when the resource is
 // new; f is nil when it is deleted.
-func Offline(before, f *nova.Forecast, veil diff.Veil) []diff.Result {
+func Offline(before, f *foresee.Forecast, veil diff.Veil) []diff.Result {
 	old := map[render.Key]*unstructured.Unstructured{}
 	if before != nil {
 		for _, o := range before.Set.Desired {
@@ -134,7 +134,7 @@ func compared(before *unstructured.Unstructured, o render.Object, replaced map[r
 // leftOver are the objects of the old world that the new one does not want: removed,
 // or kept where a gate or the data in them says so. Generations of the configuration
 // and the Jobs of an upgrade stay as a record.
-func leftOver(before, f *nova.Forecast, old map[render.Key]*unstructured.Unstructured) []diff.Result {
+func leftOver(before, f *foresee.Forecast, old map[render.Key]*unstructured.Unstructured) []diff.Result {
 	if before == nil {
 		return nil
 	}

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
-	"github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
 // The ends of an upgrade in a sequence.
@@ -34,12 +36,11 @@ func (b *builder) sequence() {
 		return
 	}
 	gone := map[render.Key]string{}
-	phases := b.in.Forecast.Phases
-	for i, pass := range b.in.Forecast.Passes {
+	for _, pass := range b.in.Forecast.Passes {
 		// The end of an upgrade comes before what it lets roll, any other phase after what
 		// led to it.
-		if len(phases) > 0 && phases[0].Pass == i && phases[0].To == "" {
-			phases = b.phase(phases)
+		if pass.Turn != nil && pass.Turn.To == "" {
+			b.turn(pass.Turn)
 		}
 		for _, a := range pass.Set.Absent {
 			if live := last[a.Key]; live != nil && (a.UID == "" || a.UID == string(live.GetUID()) || live.GetUID() == "") {
@@ -54,31 +55,33 @@ func (b *builder) sequence() {
 				continue
 			}
 			b.step(key, last[key], o.Content, gone[key])
-			if key.GroupVersionKind != nova.KindJob || last[key] == nil {
+			if key.GroupVersionKind != render.KindJob || last[key] == nil {
 				last[key] = carry(last[key], o.Content)
 			}
 			delete(gone, key)
 		}
-		for len(phases) > 0 && phases[0].Pass == i {
-			phases = b.phase(phases)
+		if pass.Turn != nil && pass.Turn.To != "" {
+			b.turn(pass.Turn)
 		}
 	}
 	b.out.Summary.tally(b.out.Sequence)
 }
 
-// phase adds the first of the phases and returns the rest.
-func (b *builder) phase(phases []nova.PhaseChange) []nova.PhaseChange {
+// turn adds the phase that a pass turned.
+func (b *builder) turn(t *pipeline.Turn) {
 	end := phaseDone
-	if phases[0].Aborted {
+	if t.Aborted {
 		end = phaseAborted
 	}
-	b.out.Sequence = append(b.out.Sequence, Step{Kind: StepPhase, Phase: cmp.Or(string(phases[0].To), end)})
-	return phases[1:]
+	b.out.Sequence = append(b.out.Sequence, Step{Kind: StepPhase, Phase: cmp.Or(t.To, end)})
 }
+
+// workloads are the kinds that hold pods for as long as they exist.
+var workloads = map[schema.GroupVersionKind]bool{render.KindDeployment: true, render.KindDaemonSet: true}
 
 // runs tells the kinds that run something at once.
 func runs(key render.Key) bool {
-	return key.GroupVersionKind == nova.KindJob || key.GroupVersionKind == nova.KindDeployment
+	return key.GroupVersionKind == render.KindJob || workloads[key.GroupVersionKind]
 }
 
 // carry is the object after an apply. A count of pods that the payload leaves to others
@@ -96,13 +99,17 @@ func carry(before, applied *unstructured.Unstructured) *unstructured.Unstructure
 	return after
 }
 
-// podsOf is the count of a Deployment: its own, or the least its autoscaler keeps.
+// podsOf is how many pods a workload has: the count of a Deployment, or the least that its
+// autoscaler keeps; the nodes of a live DaemonSet, and 0 for one that nobody saw.
 func (b *builder) podsOf(u *unstructured.Unstructured) int {
+	if u.GetKind() == render.KindDaemonSet.Kind {
+		return b.nodesOf(u.GetName())
+	}
 	if count, ok, _ := unstructured.NestedInt64(u.Object, "spec", "replicas"); ok {
 		return int(count)
 	}
 	for _, res := range b.in.Results {
-		if res.Key.GroupVersionKind != nova.KindHPA || res.Live == nil {
+		if res.Key.GroupVersionKind != render.KindHPA || res.Live == nil {
 			continue
 		}
 		target, _, _ := unstructured.NestedString(res.Live.Object, "spec", "scaleTargetRef", "name")
@@ -114,10 +121,27 @@ func (b *builder) podsOf(u *unstructured.Unstructured) int {
 	return 1
 }
 
+// nodesOf is on how many nodes a DaemonSet runs, as the API server told it.
+func (b *builder) nodesOf(name string) int {
+	for _, res := range b.in.Results {
+		if res.Key.GroupVersionKind == render.KindDaemonSet && res.Key.Name == name && res.Before != nil {
+			nodes, _, _ := unstructured.NestedInt64(res.Before.Object, "status", "desiredNumberScheduled")
+			return int(nodes)
+		}
+	}
+	return 0
+}
+
+// rollsItself is false for a DaemonSet whose pods stay until somebody deletes them.
+func rollsItself(u *unstructured.Unstructured) bool {
+	strategy, _, _ := unstructured.NestedString(u.Object, "spec", "updateStrategy", "type")
+	return strategy != string(appsv1.OnDeleteDaemonSetStrategyType)
+}
+
 // step says what applying one object over another does.
 func (b *builder) step(key render.Key, before, after *unstructured.Unstructured, gone string) {
 	name := key.Kind + "/" + key.Name
-	if key.GroupVersionKind == nova.KindJob {
+	if key.GroupVersionKind == render.KindJob {
 		if before == nil {
 			b.out.Sequence = append(b.out.Sequence, Step{Kind: StepJob, Object: name, Why: nonEmpty(firstClause(gone))})
 		}
@@ -130,7 +154,7 @@ func (b *builder) step(key render.Key, before, after *unstructured.Unstructured,
 	after = carry(before, after)
 	why, scaled := causes(diff.Compare(before, after, b.in.Veil))
 	switch {
-	case len(why) > 0:
+	case len(why) > 0 && rollsItself(after):
 		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepRollout, Object: name, Why: why, Pods: b.podsOf(after)})
 	case scaled != "":
 		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepScale, Object: name, Why: []string{scaled}})
@@ -145,7 +169,7 @@ func nonEmpty(text string) []string {
 }
 
 func (b *builder) stop(a render.Absent, live *unstructured.Unstructured) {
-	if a.GroupVersionKind == nova.KindDeployment {
+	if workloads[a.GroupVersionKind] {
 		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepStop, Object: a.Kind + "/" + a.Name, Why: nonEmpty(a.Reason), Pods: b.podsOf(live)})
 	}
 }
@@ -212,7 +236,11 @@ func (s *Summary) tally(steps []Step) {
 			s.Pods += step.Pods
 			if !rolled[step.Object] {
 				rolled[step.Object] = true
-				s.Deployments++
+				if kind, _, _ := strings.Cut(step.Object, "/"); kind == render.KindDaemonSet.Kind {
+					s.DaemonSets++
+				} else {
+					s.Deployments++
+				}
 			}
 		case StepStart:
 			s.Started += step.Pods

@@ -7,7 +7,6 @@ import (
 
 	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/render"
-	"github.com/c5c3/nova-operator/render/nova"
 )
 
 func TestPodsOf(t *testing.T) {
@@ -15,7 +14,7 @@ func TestPodsOf(t *testing.T) {
 		return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "nova"}, "spec": spec}}
 	}
 	scaler := func(target string) diff.Result {
-		return diff.Result{Key: render.Key{GroupVersionKind: nova.KindHPA}, Live: &unstructured.Unstructured{Object: map[string]any{
+		return diff.Result{Key: render.Key{GroupVersionKind: render.KindHPA}, Live: &unstructured.Unstructured{Object: map[string]any{
 			"spec": map[string]any{"minReplicas": int64(3), "scaleTargetRef": map[string]any{"name": target}},
 		}}}
 	}

@@ -59,7 +59,7 @@ func (d *Document) Text(w io.Writer, o TextOptions) error {
 			t.WriteString("\n")
 		}
 	}
-	t.line(bold, "%s: %s", plural(len(d.Resources), "Nova", "Novas"), d.Summary.Headline())
+	t.line(bold, "%s: %s", d.counted(), d.Summary.Headline())
 	_, err := io.WriteString(w, t.String())
 	return err
 }

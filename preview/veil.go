@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/c5c3/nova-operator/api/catalog"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/ini"
-	"github.com/c5c3/nova-operator/render/nova"
 )
 
 // serverFields are what the API server writes: no change of a manifest shows in them.
@@ -23,12 +23,12 @@ func (b *builder) veiled(u *unstructured.Unstructured) map[string]any {
 		return nil
 	}
 	object := bare(u).Object
-	if u.GroupVersionKind() == nova.KindSecret {
+	if u.GroupVersionKind() == render.KindSecret {
 		for _, field := range []string{"data", "stringData"} {
 			b.hideValues(object[field])
 		}
 	}
-	if u.GroupVersionKind() == nova.KindConfigMap {
+	if u.GroupVersionKind() == render.KindConfigMap {
 		b.hideOptions(object["data"])
 	}
 	b.hideAnnotations(object)
@@ -44,10 +44,10 @@ func credentialOption(path string) bool {
 	return m != nil && catalog.Credential(m[1], m[2])
 }
 
-// hidden tells an option whose value is a credential. The one that the operator writes in
-// place of a database URL is none: the URL reaches the process by its environment.
+// hidden tells an option whose value is a credential. The one that stands in place of a
+// database URL is none.
 func hidden(section, option, value string) bool {
-	return value != "" && value != nova.PlaceholderDB && catalog.Credential(section, option)
+	return value != "" && value != catalog.PlaceholderConnection && catalog.Credential(section, option)
 }
 
 // hideOptions hides credentials in configuration files. Admission refuses them in the

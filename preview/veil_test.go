@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/c5c3/nova-operator/apply/diff"
-	"github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 )
 
 // A credential that came past admission into extraConfig is hidden in the resource, in the
@@ -21,7 +21,7 @@ func TestVeil_HidesCredentialsAmongOptions(t *testing.T) {
 	})
 	lines := b.lines(map[string]string{"nova.conf": "[vmware]\nhost_password = s3cret\n"}, map[string]string{"nova.conf": "[vmware]\nhost_password = s3cret-2\nx = y\n"})
 	u := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"nova.conf": "[DEFAULT]\ndebug = true\n\n[vmware]\nhost_password = s3cret\n"}}}
-	u.SetGroupVersionKind(nova.KindConfigMap)
+	u.SetGroupVersionKind(render.KindConfigMap)
 	data := b.veiled(u)["data"].(map[string]any)["nova.conf"].(string)
 
 	if diff := cmp.Diff(Change{Path: "spec.extraConfig.DEFAULT.debug", From: "false", To: "true"}, changes[1]); diff != "" {

@@ -77,14 +77,33 @@ func plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
+// counted counts the resources by kind, in the order in which the kinds come.
+func (d *Document) counted() string {
+	counts := map[string]int{}
+	var kinds []string
+	for i := range d.Resources {
+		kind := d.Resources[i].Kind
+		if counts[kind]++; counts[kind] == 1 {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 0 {
+		return "0 Novas"
+	}
+	for i, kind := range kinds {
+		kinds[i] = plural(counts[kind], kind, kind+"s")
+	}
+	return strings.Join(kinds, ", ")
+}
+
 // Headline says what matters first: what restarts and runs, then what goes.
 func (s Summary) Headline() string {
 	var parts []string
 	switch {
-	case s.Rollouts > s.Deployments:
-		parts = append(parts, fmt.Sprintf("rolls %s in %d rollouts, %s", plural(s.Deployments, "Deployment", "Deployments"), s.Rollouts, plural(s.Pods, "pod", "pods")))
+	case s.Rollouts > s.Deployments+s.DaemonSets:
+		parts = append(parts, fmt.Sprintf("rolls %s in %d rollouts, %s", s.rolled(), s.Rollouts, plural(s.Pods, "pod", "pods")))
 	case s.Rollouts > 0:
-		parts = append(parts, fmt.Sprintf("rolls %s, %s", plural(s.Deployments, "Deployment", "Deployments"), plural(s.Pods, "pod", "pods")))
+		parts = append(parts, fmt.Sprintf("rolls %s, %s", s.rolled(), plural(s.Pods, "pod", "pods")))
 	case s.Started+s.Stopped == 0 && s.Create+s.Change+s.Recreate+s.Delete > 0:
 		parts = append(parts, "restarts no pod")
 	}
@@ -117,6 +136,18 @@ func (s Summary) Headline() string {
 		return "nothing changes"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// rolled counts the workloads that replace their pods.
+func (s Summary) rolled() string {
+	var parts []string
+	if s.Deployments > 0 {
+		parts = append(parts, plural(s.Deployments, "Deployment", "Deployments"))
+	}
+	if s.DaemonSets > 0 {
+		parts = append(parts, plural(s.DaemonSets, "DaemonSet", "DaemonSets"))
+	}
+	return strings.Join(parts, " and ")
 }
 
 // sentence says what a step does.

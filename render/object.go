@@ -101,23 +101,23 @@ func KeyOf(u *unstructured.Unstructured) Key {
 	return Key{GroupVersionKind: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// Canon remembers canonical forms by payload, for decisions that are taken again and
+// Forms remembers canonical forms by payload, for decisions that are taken again and
 // again. Objects from it share their content: read only. A nil one remembers nothing.
-type Canon map[string]*unstructured.Unstructured
+type Forms map[string]*unstructured.Unstructured
 
 // NewObject turns a builder's result into a desired object in canonical form. It
 // returns an error for a payload without apiVersion, kind or name.
 func NewObject(stage Stage, policy Policy, r Resource) (Object, error) {
-	return Canon(nil).NewObject(stage, policy, r)
+	return Forms(nil).NewObject(stage, policy, r)
 }
 
 // NewObject is the function of this name, which looks the payload up first.
-func (c Canon) NewObject(stage Stage, policy Policy, r Resource) (Object, error) {
+func (f Forms) NewObject(stage Stage, policy Policy, r Resource) (Object, error) {
 	raw, err := json.Marshal(r)
 	if err != nil {
 		return Object{}, fmt.Errorf("encode %T: %w", r, err)
 	}
-	if known := c[string(raw)]; known != nil {
+	if known := f[string(raw)]; known != nil {
 		return Object{Stage: stage, Policy: policy, Content: known}, nil
 	}
 	u := &unstructured.Unstructured{}
@@ -130,8 +130,8 @@ func (c Canon) NewObject(stage Stage, policy Policy, r Resource) (Object, error)
 	if err := Canonical(u); err != nil {
 		return Object{}, fmt.Errorf("%s: %w", KeyOf(u), err)
 	}
-	if c != nil {
-		c[string(raw)] = u
+	if f != nil {
+		f[string(raw)] = u
 	}
 	return Object{Stage: stage, Policy: policy, Content: u}, nil
 }

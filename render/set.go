@@ -3,9 +3,7 @@ package render
 import (
 	"errors"
 	"iter"
-	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -43,16 +41,6 @@ type Set struct {
 type Event struct {
 	// Type is Normal or Warning (corev1.EventTypeNormal, corev1.EventTypeWarning).
 	Type, Reason, Message string
-}
-
-// Result is a whole decision.
-type Result struct {
-	Set Set
-	// Conditions carry no transition time: the recorder stamps it on a change.
-	Conditions []metav1.Condition
-	Events     []Event
-	// Requeue is when to look again without an event; 0 means only on events.
-	Requeue time.Duration
 }
 
 // ReasonError is a refusal that knows which condition it turns False, and why.

@@ -156,6 +156,10 @@ func realSections(c *option.List) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.Sections)), func(s string) bool { return !isReal(s) })
 }
 
+// PlaceholderConnection is what a configuration of the operator has in place of a database
+// URL, which reaches the process by its environment.
+const PlaceholderConnection = "mysql+pymysql://placeholder"
+
 // Credential tells whether the newest catalog marks an option as a credential.
 func Credential(section, key string) bool {
 	releases := Releases()

@@ -151,7 +151,7 @@ func (d *differ) list(before, after map[string]any, owned ...map[string]any) []C
 
 // others are the managers that could have written to our fields.
 func others(u *unstructured.Unstructured) []Manager {
-	return slices.DeleteFunc(Managers(u), func(m Manager) bool { return m.Name == FieldOwner })
+	return slices.DeleteFunc(Managers(u), func(m Manager) bool { return m.Name == render.FieldOwner })
 }
 
 type differ struct {

@@ -9,13 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/c5c3/nova-operator/render"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
-
-// FieldOwner is the field manager of every write. Renaming it orphans every field
-// it owns on running installations.
-const FieldOwner = "cobaltcore-operator"
 
 // Digest identifies a value. Digests are compared, never printed: an object may be
 // a Secret.
@@ -39,7 +36,7 @@ func Fingerprint(live *unstructured.Unstructured) Digest {
 // in; nil if there is none.
 func OwnedFields(live *unstructured.Unstructured) (fields map[string]any, version string) {
 	for _, e := range Managers(live) {
-		if e.Name == FieldOwner && e.Operation == "Apply" && e.Subresource == "" {
+		if e.Name == render.FieldOwner && e.Operation == "Apply" && e.Subresource == "" {
 			return e.Fields, e.Version
 		}
 	}

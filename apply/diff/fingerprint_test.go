@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/c5c3/nova-operator/render"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
@@ -117,7 +118,7 @@ func owned(t *rapid.T, spec map[string]any) *unstructured.Unstructured {
 	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"managedFields": []any{map[string]any{
-			"manager": FieldOwner, "operation": "Apply", "apiVersion": "v1", "fieldsV1": map[string]any{"f:spec": fields},
+			"manager": render.FieldOwner, "operation": "Apply", "apiVersion": "v1", "fieldsV1": map[string]any{"f:spec": fields},
 		}}},
 		"spec": spec,
 	}}

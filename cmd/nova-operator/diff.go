@@ -20,7 +20,7 @@ import (
 	"github.com/c5c3/nova-operator/cmd/internal/report"
 	"github.com/c5c3/nova-operator/docs"
 	"github.com/c5c3/nova-operator/preview"
-	"github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 )
 
 const nameDiff = "diff"
@@ -150,8 +150,8 @@ func (o *diffOptions) after(stdin io.Reader, stderr io.Writer) (input, error) {
 		err = fmt.Errorf("--to: %w", err)
 	}
 	for _, r := range in.resources {
-		if r.Nova == nil && !in.failed {
-			noteCompute(stderr, r)
+		if r.decides() == nil && !in.failed {
+			noteUndecided(stderr, r)
 		}
 	}
 	return in, err
@@ -187,7 +187,7 @@ func findingsOf(in input, d *preview.Document) []report.Finding {
 	for i := range d.Resources {
 		r := &d.Resources[i]
 		for _, document := range in.resources {
-			if document.Nova == nil || document.Nova.Namespace != r.Namespace || document.Nova.Name != r.Name {
+			if document.Object.GetKind() != r.Kind || document.fullName() != r.Namespace+"/"+r.Name {
 				continue
 			}
 			told := map[string]bool{}
@@ -218,7 +218,7 @@ func (o *diffOptions) coloured(w io.Writer) bool {
 }
 
 // live compares the input with a cluster.
-func (o *diffOptions) live(ctx context.Context, in input, settings nova.Settings) (*preview.Document, error) {
+func (o *diffOptions) live(ctx context.Context, in input, settings render.Settings) (*preview.Document, error) {
 	cluster, err := live.Connect(o.access, apply.NewVeil())
 	if err != nil {
 		return nil, err
@@ -226,10 +226,11 @@ func (o *diffOptions) live(ctx context.Context, in input, settings nova.Settings
 	settings, notes := cluster.Settings(ctx, settings)
 	resources := []preview.Resource{}
 	for _, r := range in.resources {
-		if r.Nova == nil {
+		k := r.decides()
+		if k == nil {
 			continue
 		}
-		one, err := cluster.Preview(ctx, live.Change{Manifest: r.Object, Secrets: in.secretsOf(r.Nova)}, settings, notes)
+		one, err := cluster.Preview(ctx, live.Change{Kind: *k, Manifest: r.Object, Secrets: in.secretsOf(r.Resource)}, settings, notes)
 		if err != nil {
 			return nil, err
 		}
@@ -238,13 +239,17 @@ func (o *diffOptions) live(ctx context.Context, in input, settings nova.Settings
 	return preview.New(preview.ModeLive, "", "", resources), nil
 }
 
-// noteCompute says that a NovaCompute is not decided yet.
-func noteCompute(stderr io.Writer, r resource) {
-	_, _ = fmt.Fprintf(stderr, "note: %s: a NovaCompute is checked but not rendered by this build\n", r.Document)
+// noteUndecided says that a resource is of a kind that this build does not decide about.
+func noteUndecided(stderr io.Writer, r resource) {
+	_, _ = fmt.Fprintf(stderr, "note: %s: %s\n", r.Document, r.undecided())
+}
+
+func (r resource) undecided() string {
+	return fmt.Sprintf("a %s is checked but not rendered by this build", r.Object.GetKind())
 }
 
 // offline compares the input with another state of the manifests.
-func (o *diffOptions) offline(after input, settings nova.Settings, stdin io.Reader) (*preview.Document, error) {
+func (o *diffOptions) offline(after input, settings render.Settings, stdin io.Reader) (*preview.Document, error) {
 	before, err := o.side(o.from, stdin, io.Discard)
 	if err != nil {
 		return nil, fmt.Errorf("--from: %w", err)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/c5c3/nova-operator/cmd/internal/kind"
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
 	"github.com/c5c3/nova-operator/cmd/internal/offline"
 )
@@ -20,26 +21,32 @@ func (o *diffOptions) side(place string, stdin io.Reader, stderr io.Writer) (inp
 	return in, err
 }
 
-// pairUp pairs the Novas of both sides, in the order of their names.
+// pairUp pairs the resources of both sides, in the order of the kinds and of their names.
 func pairUp(before, after input) []offline.Pair {
-	pairs := map[string]offline.Pair{}
-	for _, r := range before.resources {
-		if r.Nova != nil {
-			pairs[sideName(r)] = offline.Pair{Before: r.Nova, BeforeSecrets: before.secretsOf(r.Nova)}
-		}
-	}
-	for _, r := range after.resources {
-		if r.Nova != nil {
-			p := pairs[sideName(r)]
-			p.After, p.AfterSecrets = r.Nova, after.secretsOf(r.Nova)
-			pairs[sideName(r)] = p
-		}
-	}
 	var out []offline.Pair
-	for _, name := range slices.Sorted(maps.Keys(pairs)) {
-		out = append(out, pairs[name])
+	for _, k := range kind.Table {
+		pairs := map[string]offline.Pair{}
+		for _, r := range before.of(k) {
+			pairs[r.fullName()] = offline.Pair{Kind: k, Before: r.Resource, BeforeSecrets: before.secretsOf(r.Resource)}
+		}
+		for _, r := range after.of(k) {
+			p := pairs[r.fullName()]
+			p.Kind, p.After, p.AfterSecrets = k, r.Resource, after.secretsOf(r.Resource)
+			pairs[r.fullName()] = p
+		}
+		for _, name := range slices.Sorted(maps.Keys(pairs)) {
+			out = append(out, pairs[name])
+		}
 	}
 	return out
 }
 
-func sideName(r resource) string { return r.Nova.Namespace + "/" + r.Nova.Name }
+// of are the resources of one kind.
+func (in *input) of(k kind.Kind) (out []resource) {
+	for _, r := range in.resources {
+		if row := r.decides(); row != nil && row.GroupVersionKind == k.GroupVersionKind {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/c5c3/nova-operator/apply"
-	"github.com/c5c3/nova-operator/cmd/internal/explain"
 	"github.com/c5c3/nova-operator/cmd/internal/live"
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
-	"github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/explain"
+	"github.com/c5c3/nova-operator/render"
 )
 
 // explainOptions are the flags of explain.
@@ -29,7 +29,7 @@ type explainOptions struct {
 func newExplainCommand() *cobra.Command {
 	var o explainOptions
 	command := &cobra.Command{
-		Use:   "explain (NAME | -f FILE --observed FILE)",
+		Use:   "explain ([KIND/]NAME | -f FILE --observed FILE)",
 		Short: "Say why a Nova is as it is, and what to do next",
 		Long: `Prints the children of a Nova, step by step, with the state of each: current, missing,
 changing, drifted, held by a gate, pruned next. First comes what holds the Nova and the
@@ -80,23 +80,27 @@ func (o *explainOptions) run(ctx context.Context, args []string, stdout io.Write
 	return tree.Text(stdout)
 }
 
-func (o *explainOptions) replayed(settings nova.Settings) (explain.Tree, error) {
-	n, err := manifest.Nova(o.file)
+func (o *explainOptions) replayed(settings render.Settings) (explain.Tree, error) {
+	k, r, err := readOne(o.file)
 	if err != nil {
 		return explain.Tree{}, err
 	}
-	observed, err := manifest.Observation(o.observed)
-	if err != nil {
+	world := k.World(r, settings)
+	if err := manifest.Observation(o.observed, world.Document()); err != nil {
 		return explain.Tree{}, err
 	}
-	return explain.Of(explain.Input{Nova: n, Result: nova.Decide(nova.Input{Nova: n, Observed: *observed, Settings: settings})}), nil
+	return explain.Of(explain.Input{Kind: k.Kind, Resource: r, Decision: world.Decide()}), nil
 }
 
-func (o *explainOptions) fromCluster(ctx context.Context, name string, settings nova.Settings) (explain.Tree, error) {
+func (o *explainOptions) fromCluster(ctx context.Context, name string, settings render.Settings) (explain.Tree, error) {
+	k, name, err := parseName(name)
+	if err != nil {
+		return explain.Tree{}, err
+	}
 	cluster, err := live.Connect(o.access, apply.NewVeil())
 	if err != nil {
 		return explain.Tree{}, err
 	}
 	settings, notes := cluster.Settings(ctx, settings)
-	return cluster.Explain(ctx, o.namespace, name, settings, notes)
+	return cluster.Explain(ctx, k, o.namespace, name, settings, notes)
 }

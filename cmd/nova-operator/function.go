@@ -23,7 +23,7 @@ import (
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
 	"github.com/c5c3/nova-operator/cmd/internal/report"
 	"github.com/c5c3/nova-operator/render"
-	"github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render/foresee"
 	"github.com/c5c3/nova-operator/render/stream"
 )
 
@@ -151,8 +151,8 @@ func (f *function) run() error {
 	}
 	out := f.remaining(in)
 	for _, r := range in.resources {
-		if r.Nova == nil {
-			f.note(r.Document, "a NovaCompute is checked but not rendered by this build")
+		if r.decides() == nil {
+			f.note(r.Document, r.undecided())
 			continue
 		}
 		added, err := f.render(r, in, out)
@@ -196,24 +196,24 @@ func (f *function) documents() ([]manifest.Document, error) {
 // remaining are the items without those an earlier run made for a Nova that is still
 // here.
 func (f *function) remaining(in input) []*kyaml.RNode {
-	novas := map[string]bool{}
+	here := map[string]bool{}
 	for _, r := range in.resources {
-		if r.Nova != nil {
-			novas[sideName(r)] = true
+		if r.decides() != nil {
+			here[r.fullName()] = true
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(f.items), func(item *kyaml.RNode) bool {
-		return novas[item.GetAnnotations()[renderedFrom]]
+		return here[item.GetAnnotations()[renderedFrom]]
 	})
 }
 
 // render decides one Nova and returns its objects, marked. Others are the items that
 // stay: an object of theirs must not be one of the Nova.
 func (f *function) render(r resource, in input, others []*kyaml.RNode) ([]*kyaml.RNode, error) {
-	result, placeholders := nova.Settle(nova.Input{
-		Nova: r.Nova, Settings: f.config.settings(), Observed: nova.Observed{Secrets: in.secretsOf(r.Nova)},
-	})
-	d := decision{r, result, placeholders}
+	world := r.decides().World(r.Resource, f.config.settings())
+	world.AddSecrets(in.secretsOf(r.Resource))
+	settled, placeholders := foresee.Settle(world)
+	d := decision{r, settled, placeholders}
 	for _, problem := range d.problems(true) {
 		f.report([]report.Finding{report.New(d.Document, check.Finding{Rule: check.RuleRender, Message: problem})})
 	}
@@ -224,7 +224,7 @@ func (f *function) render(r resource, in input, others []*kyaml.RNode) ([]*kyaml
 	for _, item := range others {
 		taken[f.key(item)] = true
 	}
-	var desired stream.Decision
+	var desired stream.Document
 	desired.Fill(d.Set, stream.Options{})
 	var out []*kyaml.RNode
 	for _, object := range desired.Desired {
@@ -269,9 +269,9 @@ func (f *function) mark(u *unstructured.Unstructured, r resource, index int) (*k
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[renderedFrom] = sideName(r)
+	annotations[renderedFrom] = r.fullName()
 	if file, _ := fileOf(f.items[r.Number-1]); file != "" {
-		beside := path.Join(path.Dir(file), strings.Join([]string{r.Nova.Namespace, r.Nova.Name, "rendered.yaml"}, "-"))
+		beside := path.Join(path.Dir(file), strings.Join([]string{r.Object.GetNamespace(), r.Object.GetName(), "rendered.yaml"}, "-"))
 		annotations[kioutil.PathAnnotation] = beside
 		annotations[kioutil.IndexAnnotation] = strconv.Itoa(index)
 	}

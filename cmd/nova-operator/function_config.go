@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/c5c3/nova-operator/render"
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
-
-	"github.com/c5c3/nova-operator/render/nova"
 )
 
 // Values of functionConfig.Objects and functionConfig.Secrets.
@@ -87,6 +86,6 @@ func (c *functionConfig) check(name string) error {
 }
 
 // settings are those of the operator.
-func (c *functionConfig) settings() nova.Settings {
-	return nova.Settings{OperatorNamespace: c.OperatorNamespace, PullPolicy: corev1.PullPolicy(c.DefaultImagePullPolicy)}
+func (c *functionConfig) settings() render.Settings {
+	return render.Settings{OperatorNamespace: c.OperatorNamespace, PullPolicy: corev1.PullPolicy(c.DefaultImagePullPolicy)}
 }

@@ -55,8 +55,8 @@ func call(t *testing.T, list string) (code int, out resourceList, stdout, stderr
 	return code, out, stdout, stderr
 }
 
-// kinds lists items as Kind/name, of rendered objects the Deployments only.
-func kinds(items []map[string]any) []string {
+// listed are items as Kind/name, of rendered objects the Deployments only.
+func listed(items []map[string]any) []string {
 	var out []string
 	for _, item := range items {
 		u := &unstructured.Unstructured{Object: item}
@@ -117,7 +117,7 @@ func TestFunction_Items(t *testing.T) {
 			if code != exitOK {
 				t.Fatal(code, stderr)
 			}
-			if diff := cmp.Diff(tc.want, kinds(out.Items)); diff != "" {
+			if diff := cmp.Diff(tc.want, listed(out.Items)); diff != "" {
 				t.Error(diff)
 			}
 			if strings.Count(stdout, mark) != strings.Count(text, mark) {
@@ -398,7 +398,7 @@ func TestFunction_InKustomize(t *testing.T) {
 				"Nova/nova", "rendered Deployment/nova-conductor", "rendered Deployment/nova-scheduler",
 				"rendered Deployment/nova-metadata", "rendered Deployment/nova-novncproxy", "rendered Deployment/nova",
 			}
-			if diff := cmp.Diff(want, kinds(items)); diff != "" {
+			if diff := cmp.Diff(want, listed(items)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -10,10 +10,11 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/cmd/internal/check"
+	"github.com/c5c3/nova-operator/cmd/internal/kind"
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
 	"github.com/c5c3/nova-operator/cmd/internal/report"
 	"github.com/c5c3/nova-operator/render"
-	"github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render/facts"
 )
 
 // errFindings says that the input has findings, which are printed already.
@@ -42,6 +43,18 @@ type resource struct {
 	manifest.Document
 	check.Outcome
 }
+
+// decides is the row of the kind of the resource; nil for a kind that this build does not
+// decide about, and for a document that does not decode.
+func (r resource) decides() *kind.Kind {
+	if r.Resource == nil {
+		return nil
+	}
+	return kind.Named(r.Object.GetKind())
+}
+
+// fullName is namespace/name.
+func (r resource) fullName() string { return r.Object.GetNamespace() + "/" + r.Object.GetName() }
 
 // input is everything a command read.
 type input struct {
@@ -130,17 +143,17 @@ func (in *input) addSecret(document manifest.Document) {
 	in.secrets[namespace][document.Object.GetName()] = data
 }
 
-// secretsOf are the Secrets of the input under the names a decision about a Nova reads
+// secretsOf are the Secrets of the input under the names a decision about a resource reads
 // them by.
-func (in *input) secretsOf(n *v1alpha1.Nova) map[string]nova.SecretData {
-	out := map[string]nova.SecretData{}
+func (in *input) secretsOf(r v1alpha1.Resource) map[string]facts.SecretData {
+	out := map[string]facts.SecretData{}
 	for namespace, secrets := range in.secrets {
 		for name, data := range secrets {
-			values := nova.SecretData{}
+			values := facts.SecretData{}
 			for key, value := range data {
 				values[key] = render.Sensitive(value)
 			}
-			out[nova.SecretKey(n, namespace, name)] = values
+			out[facts.SecretKey(r.GetNamespace(), namespace, name)] = values
 		}
 	}
 	return out

@@ -10,14 +10,14 @@ import (
 	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/cmd/internal/live"
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
-	"github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 )
 
 func newObserveCommand() *cobra.Command {
 	var access live.Access
 	var namespace string
 	command := &cobra.Command{
-		Use:   "observe NAME",
+		Use:   "observe [KIND/]NAME",
 		Short: "Print what the operator sees when it decides about a Nova, for a bug report",
 		Long: `Prints the observation that the operator would decide from now, as render and explain
 take it with --observed. Placeholders stand in for credentials, chosen so that a decision
@@ -38,22 +38,27 @@ Together with the resource it replays a case:
 }
 
 func observe(ctx context.Context, access live.Access, namespace, name string, stdout io.Writer) error {
+	k, name, err := parseName(name)
+	if err != nil {
+		return err
+	}
 	cluster, err := live.Connect(access, apply.NewVeil())
 	if err != nil {
 		return err
 	}
-	settings, _ := cluster.Settings(ctx, nova.Settings{})
-	n, err := cluster.Found(ctx, namespace, name)
+	settings, _ := cluster.Settings(ctx, render.Settings{})
+	r, err := cluster.Found(ctx, k, namespace, name)
 	if err != nil {
 		return err
 	}
-	seen, err := cluster.Observe(ctx, n, settings)
-	if err != nil {
+	world := k.World(r, settings)
+	if err := cluster.Observe(ctx, k, world); err != nil {
 		return err
 	}
-	head := fmt.Sprintf("# What the operator sees of Nova %s/%s. Credentials are placeholders.\n", namespace, name)
+	head := fmt.Sprintf("# What the operator sees of %s %s/%s. Credentials are placeholders.\n", k.Kind.Kind, namespace, name)
 	if settings.OperatorNamespace != "" {
 		head += fmt.Sprintf("# Replay with --operator-namespace %s.\n", settings.OperatorNamespace)
 	}
-	return manifest.WriteObservation(stdout, head, seen.Veiled(n))
+	world.Mask()
+	return manifest.WriteObservation(stdout, head, world.Document(), world.Secrets())
 }

@@ -3,18 +3,20 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/cmd/internal/check"
+	"github.com/c5c3/nova-operator/cmd/internal/kind"
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
 	"github.com/c5c3/nova-operator/cmd/internal/report"
 	"github.com/c5c3/nova-operator/render"
-	"github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render/foresee"
+	"github.com/c5c3/nova-operator/render/pipeline"
 	"github.com/c5c3/nova-operator/render/stream"
 )
 
@@ -25,7 +27,7 @@ type renderOptions struct {
 	output   string
 	reveal   []string
 	flags    settingsFlags
-	settings nova.Settings
+	settings render.Settings
 }
 
 func newRenderCommand() *cobra.Command {
@@ -76,8 +78,7 @@ func (o *renderOptions) check() error {
 
 // run prints the decision about every Nova, or the findings of the input.
 func (o *renderOptions) run(stdin io.Reader, stdout, stderr io.Writer) error {
-	observed, err := o.observation()
-	if err != nil {
+	if err := o.readable(); err != nil {
 		return err
 	}
 	in, err := readInput(o.source, stdin, stderr)
@@ -89,14 +90,19 @@ func (o *renderOptions) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	}
 	var decisions []decision
 	for _, r := range in.resources {
-		if r.Nova == nil {
-			noteCompute(stderr, r)
+		k := r.decides()
+		if k == nil {
+			noteUndecided(stderr, r)
 			continue
 		}
-		decisions = append(decisions, o.decide(r, in, observed))
+		d, err := o.decide(*k, r, in)
+		if err != nil {
+			return err
+		}
+		decisions = append(decisions, d)
 	}
-	if observed != nil && len(decisions) != 1 {
-		return fmt.Errorf("--observed is about one Nova, and the input holds %d", len(decisions))
+	if o.observed != "" && len(decisions) != 1 {
+		return fmt.Errorf("--observed is about one %s, and the input holds %d", strings.Join(kind.Names(), " or "), len(decisions))
 	}
 	if err := o.revealable(decisions); err != nil {
 		return err
@@ -108,7 +114,7 @@ func (o *renderOptions) run(stdin io.Reader, stdout, stderr io.Writer) error {
 		for _, name := range d.placeholders {
 			_, _ = fmt.Fprintf(stderr, "note: %s: a placeholder stands in for %s\n", d.Document, name)
 		}
-		for _, problem := range d.problems(observed == nil) {
+		for _, problem := range d.problems(o.observed == "") {
 			found := in.find(d.Document, check.Finding{Rule: check.RuleRender, Message: problem})
 			if err := report.Text(stderr, []report.Finding{found}); err != nil {
 				return err
@@ -124,19 +130,19 @@ func (o *renderOptions) run(stdin io.Reader, stdout, stderr io.Writer) error {
 // decision is what was decided about one document.
 type decision struct {
 	resource
-	nova.Result
+	pipeline.Decision
 	placeholders []string
 }
 
-func (o *renderOptions) decide(r resource, in input, observed *nova.Observed) decision {
-	from := nova.Input{Nova: r.Nova, Settings: o.settings}
-	if observed != nil {
-		from.Observed = *observed
-		return decision{r, nova.Decide(from), nil}
+func (o *renderOptions) decide(k kind.Kind, r resource, in input) (decision, error) {
+	world := k.World(r.Resource, o.settings)
+	if o.observed != "" {
+		err := manifest.Observation(o.observed, world.Document())
+		return decision{r, world.Decide(), nil}, err
 	}
-	from.Observed.Secrets = in.secretsOf(r.Nova)
-	result, placeholders := nova.Settle(from)
-	return decision{r, result, placeholders}
+	world.AddSecrets(in.secretsOf(r.Resource))
+	settled, placeholders := foresee.Settle(world)
+	return decision{r, settled, placeholders}, nil
 }
 
 // problems are findings about a decision: what it could not decide and, in a world that
@@ -156,7 +162,7 @@ func (d decision) problems(assumed bool) []string {
 	}
 	for _, c := range d.Conditions {
 		if assumed && c.Status != metav1.ConditionTrue && !told[c.Type] &&
-			slices.Contains(v1alpha1.NovaConditions(), c.Type) {
+			slices.Contains(d.decides().Conditions, c.Type) {
 			out = append(out, fmt.Sprintf("%s: %s: %s", c.Type, c.Reason, c.Message))
 		}
 	}
@@ -179,10 +185,10 @@ func (o *renderOptions) revealable(decisions []decision) error {
 
 func (o *renderOptions) print(w io.Writer, d decision) error {
 	show := stream.Options{Reveal: func(name string) bool { return slices.Contains(o.reveal, name) }}
-	report := stream.Describe(d.Result.Result)
+	report := stream.Describe(d.Decision)
 	if o.output == "json" {
-		out := stream.Decision{
-			Kind: v1alpha1.KindNova, Namespace: d.Nova.Namespace, Name: d.Nova.Name,
+		out := stream.Document{
+			Kind: d.Object.GetKind(), Namespace: d.Object.GetNamespace(), Name: d.Object.GetName(),
 			Placeholders: append([]string{}, d.placeholders...), Report: report,
 		}
 		if d.Err != nil {
@@ -192,7 +198,7 @@ func (o *renderOptions) print(w io.Writer, d decision) error {
 		return stream.JSON(w, out)
 	}
 	var head strings.Builder
-	fmt.Fprintf(&head, "# Nova %s/%s\n", d.Nova.Namespace, d.Nova.Name)
+	fmt.Fprintf(&head, "# %s %s\n", d.Object.GetKind(), d.fullName())
 	for _, name := range d.placeholders {
 		fmt.Fprintf(&head, "# placeholder: %s\n", name)
 	}
@@ -205,10 +211,14 @@ func (o *renderOptions) print(w io.Writer, d decision) error {
 	return stream.Objects(w, d.Set, show)
 }
 
-// observation reads --observed; nil without it.
-func (o *renderOptions) observation() (*nova.Observed, error) {
+// readable refuses an observation that can't be read before anything else is said.
+func (o *renderOptions) readable() error {
 	if o.observed == "" {
-		return nil, nil
+		return nil
 	}
-	return manifest.Observation(o.observed)
+	file, err := os.Open(o.observed)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }

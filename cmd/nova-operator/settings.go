@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/c5c3/nova-operator/render"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/c5c3/nova-operator/render/nova"
 )
 
 // pullPolicies are the values of --default-image-pull-policy.
@@ -23,9 +22,9 @@ func (s *settingsFlags) add(command *cobra.Command) {
 	command.Flags().StringVar(&s.pull, "default-image-pull-policy", "", "the operator's flag of this name")
 }
 
-func (s *settingsFlags) settings() (nova.Settings, error) {
+func (s *settingsFlags) settings() (render.Settings, error) {
 	if !slices.Contains(pullPolicies, s.pull) {
-		return nova.Settings{}, fmt.Errorf("--default-image-pull-policy %s: must be Always, IfNotPresent or Never", s.pull)
+		return render.Settings{}, fmt.Errorf("--default-image-pull-policy %s: must be Always, IfNotPresent or Never", s.pull)
 	}
-	return nova.Settings{OperatorNamespace: s.namespace, PullPolicy: corev1.PullPolicy(s.pull)}, nil
+	return render.Settings{OperatorNamespace: s.namespace, PullPolicy: corev1.PullPolicy(s.pull)}, nil
 }

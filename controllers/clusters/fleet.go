@@ -65,7 +65,8 @@ type Options struct {
 type Fleet struct {
 	options Options
 	reader  client.Reader
-	aware   multicluster.Aware
+	// listeners are told about every cluster that engages, in order.
+	listeners []multicluster.Aware
 	// home lends rate limits and user agent to every target cluster.
 	home *rest.Config
 
@@ -99,10 +100,10 @@ func New(o Options) *Fleet {
 	return &Fleet{options: o, engagements: map[multicluster.ClusterName]engagement{}}
 }
 
-// SetupWithManager registers the controller that follows the registrations. aware is told
-// about every cluster that engages; the context it gets ends with the engagement.
-func (f *Fleet) SetupWithManager(mgr ctrl.Manager, aware multicluster.Aware) error {
-	f.reader, f.aware, f.home = mgr.GetCache(), aware, mgr.GetConfig()
+// SetupWithManager registers the controller that follows the registrations. Every listener
+// is told about every cluster that engages; the context it gets ends with the engagement.
+func (f *Fleet) SetupWithManager(mgr ctrl.Manager, listeners ...multicluster.Aware) error {
+	f.reader, f.listeners, f.home = mgr.GetCache(), listeners, mgr.GetConfig()
 	here := func(o client.Object) bool { return o.GetNamespace() == f.options.Namespace && isRegistration(o) }
 	changes := predicate.NewPredicateFuncs(here)
 	// A Secret that lost its label is the end of a registration.
@@ -248,7 +249,12 @@ func (f *Fleet) engage(ctx context.Context, name multicluster.ClusterName, r Reg
 	}
 	// Whoever is told asks for the cluster at once.
 	f.set(name, engagement{fingerprint: r.fingerprint, cluster: cl, ended: running.Done(), end: attempt.end})
-	return f.aware.Engage(running, name, cl)
+	for _, l := range f.listeners {
+		if err := l.Engage(running, name, cl); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ask finds out whether a server answers and takes the credential. What a server says is

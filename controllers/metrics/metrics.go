@@ -7,8 +7,11 @@ package metrics
 
 import (
 	"slices"
+	"sync"
 
+	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
@@ -29,7 +32,7 @@ var (
 	// ReconcileDuration is how long a pass waited for the calls of a step.
 	ReconcileDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "nova_operator_reconcile_duration_seconds",
-		Help:    "Time a pass waited for the calls of a step it reached: for its objects, or for the API's health.",
+		Help:    "Time a pass waited for the calls of a step it reached: for its objects.",
 		Buckets: []float64{0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
 	}, []string{"sub_reconciler"})
 	// ReconcileErrors counts passes in which a step failed.
@@ -83,24 +86,32 @@ var collectors = []prometheus.Collector{
 	ApplyRequests, FieldConflicts, StatusWrites, conditions,
 }
 
-func init() { ctrlmetrics.Registry.MustRegister(collectors...) }
+// Register registers all of them with the registry that the manager serves, once for the
+// process: only the manager has metrics.
+var Register = sync.OnceFunc(func() { ctrlmetrics.Registry.MustRegister(collectors...) })
 
 // Track makes the results of a Nova start at 0: Prometheus sees no increase in a
-// counter that appears with its first failure.
-func Track(namespace, name string) {
+// counter that appears with its first failure. A pool runs no schema Jobs.
+func Track(s Series) {
+	if s.Pool != "" {
+		return
+	}
 	for _, v := range []*prometheus.CounterVec{DBSync, DBArchive} {
-		v.WithLabelValues(name, namespace, Succeeded)
-		v.WithLabelValues(name, namespace, Failed)
+		v.WithLabelValues(s.Nova, s.Namespace, Succeeded)
+		v.WithLabelValues(s.Nova, s.Namespace, Failed)
 	}
 }
 
-// Forget drops the series of a Nova that is gone.
-func Forget(namespace, name string) {
-	labels := prometheus.Labels{"nova": name, "namespace": namespace}
+// Forget drops the series of a resource that is gone.
+func Forget(kind string, name types.NamespacedName) {
+	conditions.forget(resource{kind, name})
+	if kind != v1alpha1.KindNova {
+		return
+	}
+	labels := prometheus.Labels{"nova": name.Name, "namespace": name.Namespace}
 	for _, v := range []interface {
 		DeletePartialMatch(prometheus.Labels) int
 	}{DBSync, DBSyncDuration, DBArchive, DBArchiveDuration} {
 		v.DeletePartialMatch(labels)
 	}
-	conditions.forget(resource{namespace, name})
 }

@@ -29,16 +29,28 @@ func TestMetrics_FollowTheConventions(t *testing.T) {
 	}
 }
 
+// nova is Nova openstack/nova, and pool one of its pools that has the same name.
+var (
+	nova = Series{Kind: "Nova", Namespace: "openstack", Name: "nova", Nova: "nova"}
+	pool = Series{Kind: "NovaCompute", Namespace: "openstack", Name: "nova", Nova: "nova", Pool: "nova"}
+)
+
+func novaIn(namespace, name string) Series {
+	return Series{Kind: "Nova", Namespace: namespace, Name: name, Nova: name}
+}
+
+func forget(s Series) { Forget(s.Kind, s.resource().NamespacedName) }
+
 // everySeries makes each metric have one, of Nova openstack/nova.
 func everySeries() {
-	Track("openstack", "nova")
+	Track(nova)
 	ReconcileDuration.WithLabelValues("Secrets").Observe(0)
 	ReconcileErrors.WithLabelValues("Secrets", "SecretsReady")
 	DBSyncDuration.WithLabelValues("nova", "openstack").Observe(1)
 	DBArchiveDuration.WithLabelValues("nova", "openstack").Observe(1)
 	FieldConflicts.WithLabelValues("Deployment", "kubectl")
 	StatusWrites.WithLabelValues("Nova")
-	SetConditions("openstack", "nova", []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "AllReady"}})
+	SetConditions(nova, []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "AllReady"}})
 }
 
 // The contract: name, type, labels and buckets of what dashboards and alerts use.
@@ -75,7 +87,7 @@ func TestMetrics_AreThoseOfTheContract(t *testing.T) {
 		"nova_operator_apply_requests_total":        "counter []",
 		"nova_operator_field_conflicts_total":       "counter [kind manager]",
 		"nova_operator_status_writes_total":         "counter [kind]",
-		"nova_operator_condition":                   "gauge [condition_type namespace nova reason]",
+		"nova_operator_condition":                   "gauge [condition_type namespace nova pool reason]",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -85,14 +97,14 @@ func TestMetrics_AreThoseOfTheContract(t *testing.T) {
 func TestForget_DropsEverySeriesOfThatNovaOnly(t *testing.T) {
 	everySeries()
 	other := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "NotAllReady"}}
-	for _, r := range []resource{{"openstack", "nova-2"}, {"staging", "nova"}} {
-		Track(r.namespace, r.name)
-		SetConditions(r.namespace, r.name, other)
+	for _, r := range []Series{novaIn("openstack", "nova-2"), novaIn("staging", "nova"), pool} {
+		Track(r)
+		SetConditions(r, other)
 	}
 	before := owners(t)
-	Forget("openstack", "nova")
+	forget(novaIn("openstack", "nova"))
 	after := owners(t)
-	delete(before, "openstack/nova")
+	before["openstack/nova"] = 1 // the condition of the pool of that name
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error(diff)
 	}
@@ -124,41 +136,62 @@ func owners(t *testing.T) map[string]int {
 }
 
 func TestSetConditions_KeepsOneSeriesACondition(t *testing.T) {
-	defer Forget("openstack", "nova")
-	SetConditions("openstack", "nova", []metav1.Condition{
+	defer forget(novaIn("openstack", "nova"))
+	SetConditions(nova, []metav1.Condition{
 		{Type: "SecretsReady", Status: metav1.ConditionFalse, Reason: "WaitingForDBCredentials"},
 		{Type: "HPAReady", Status: metav1.ConditionTrue, Reason: "HPANotRequired"},
 	})
-	SetConditions("openstack", "nova", []metav1.Condition{
+	SetConditions(nova, []metav1.Condition{
 		{Type: "SecretsReady", Status: metav1.ConditionTrue, Reason: "SecretsAvailable"},
 		{Type: "HPAReady", Status: metav1.ConditionUnknown, Reason: "HPANotRequired"},
 	})
 	want := `# HELP nova_operator_condition State of a condition: 1 while it is True, 0 otherwise. The reason is the one of now.
 # TYPE nova_operator_condition gauge
-nova_operator_condition{condition_type="HPAReady",namespace="openstack",nova="nova",reason="HPANotRequired"} 0
-nova_operator_condition{condition_type="SecretsReady",namespace="openstack",nova="nova",reason="SecretsAvailable"} 1
+nova_operator_condition{condition_type="HPAReady",namespace="openstack",nova="nova",pool="",reason="HPANotRequired"} 0
+nova_operator_condition{condition_type="SecretsReady",namespace="openstack",nova="nova",pool="",reason="SecretsAvailable"} 1
 `
-	Forget("openstack", "nova-2")
-	Forget("staging", "nova")
+	forget(novaIn("openstack", "nova-2"))
+	forget(novaIn("staging", "nova"))
+	forget(pool)
 	if err := testutil.CollectAndCompare(conditions, strings.NewReader(want)); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestTrack_StartsResultsAtZero(t *testing.T) {
-	defer Forget("fresh", "nova")
-	Track("fresh", "nova")
+	defer forget(novaIn("fresh", "nova"))
+	Track(novaIn("fresh", "nova"))
 	DBSync.WithLabelValues("nova", "fresh", Succeeded).Inc()
-	Track("fresh", "nova")
+	Track(novaIn("fresh", "nova"))
 	want := `# HELP nova_operator_db_sync_total Finished schema Jobs, by result.
 # TYPE nova_operator_db_sync_total counter
 nova_operator_db_sync_total{namespace="fresh",nova="nova",result="failed"} 0
 nova_operator_db_sync_total{namespace="fresh",nova="nova",result="succeeded"} 1
 `
-	for _, r := range []resource{{"openstack", "nova"}, {"openstack", "nova-2"}, {"staging", "nova"}} {
-		Forget(r.namespace, r.name)
+	for _, r := range []Series{nova, novaIn("openstack", "nova-2"), novaIn("staging", "nova")} {
+		forget(r)
 	}
 	if err := testutil.CollectAndCompare(DBSync, strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A pool that is named like its Nova has series of its own.
+func TestSetConditions_TellsAPoolFromItsNova(t *testing.T) {
+	for _, s := range []Series{nova, pool} {
+		defer forget(s)
+		SetConditions(s, []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "AllReady"}})
+	}
+	Track(pool)
+	want := `# HELP nova_operator_condition State of a condition: 1 while it is True, 0 otherwise. The reason is the one of now.
+# TYPE nova_operator_condition gauge
+nova_operator_condition{condition_type="Ready",namespace="openstack",nova="nova",pool="",reason="AllReady"} 1
+nova_operator_condition{condition_type="Ready",namespace="openstack",nova="nova",pool="nova",reason="AllReady"} 1
+`
+	for _, r := range []Series{novaIn("openstack", "nova-2"), novaIn("staging", "nova")} {
+		forget(r)
+	}
+	if err := testutil.CollectAndCompare(conditions, strings.NewReader(want)); err != nil {
 		t.Error(err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -88,7 +88,7 @@ func TestConfig_KeepsThreeGenerationsAndWhatIsMounted(t *testing.T) {
 	})
 
 	// The run ends, and with its Job the last reason to keep what it mounted.
-	w.remove(rendernova.KindJob, "nova-db-archive-long")
+	w.remove(render.KindJob, "nova-db-archive-long")
 	w.pass()
 	cluster.Eventually(t, "the unmounted generation to go", func(context.Context) (bool, error) {
 		return !slices.Contains(w.configs(), generations[0]), nil
@@ -103,7 +103,7 @@ func (w *world) archiveRun(name, mark string) {
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: w.namespace, Labels: cron.Spec.JobTemplate.Labels,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(cron, rendernova.KindCronJob)},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(cron, render.KindCronJob)},
 		},
 		Spec: *cron.Spec.JobTemplate.Spec.DeepCopy(),
 	}
@@ -222,7 +222,7 @@ func TestConfig_AnOverriddenOptionIsToldOnceAndHonoured(t *testing.T) {
 	if events := w.said(v1alpha1.EventExtraConfigOwnedKeyOverride); events != 1 {
 		t.Errorf("%d events about one override", events)
 	}
-	cm := w.get(rendernova.KindConfigMap, w.mounted("nova"))
+	cm := w.get(render.KindConfigMap, w.mounted("nova"))
 	if data, _ := cm.Object["data"].(map[string]any); !strings.Contains(fmt.Sprint(data["nova.conf"]), "debug = true\n") {
 		t.Errorf("nova.conf: %s", data["nova.conf"])
 	}

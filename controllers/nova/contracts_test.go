@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -109,7 +109,7 @@ func TestContracts_TheRemoteOneComesAndGoes(t *testing.T) {
 
 	// An earlier contract stays while its URL is away, and goes with the block.
 	before := w.data("nova-remote-compute-config")
-	w.remove(rendernova.KindSecret, "nova-remote")
+	w.remove(render.KindSecret, "nova-remote")
 	w.awaitSays(v1alpha1.ConditionComputeConfigReady, v1alpha1.ReasonWaitingForRemoteTransportURL, missing)
 	if diff := cmp.Diff(before, w.data("nova-remote-compute-config")); diff != "" {
 		t.Error(diff)
@@ -127,10 +127,10 @@ func TestContracts_LoseTheCAWithTLS(t *testing.T) {
 	t.Parallel()
 	w := everything(t)
 	w.awaitKeys("nova-compute-config", append([]string{"ca.crt"}, contractKeys...)...)
-	uid := w.get(rendernova.KindSecret, "nova-compute-config").GetUID()
+	uid := w.get(render.KindSecret, "nova-compute-config").GetUID()
 	w.edit(func(n *v1alpha1.Nova) { n.Spec.Messaging.TLS, n.Spec.RemoteCompute = nil, nil })
 	w.awaitKeys("nova-compute-config", contractKeys...)
-	if w.get(rendernova.KindSecret, "nova-compute-config").GetUID() != uid {
+	if w.get(render.KindSecret, "nova-compute-config").GetUID() != uid {
 		t.Error("the contract is another object")
 	}
 	w.awaitReady()
@@ -153,7 +153,7 @@ func TestContracts_HoldNoForeignKeys(t *testing.T) {
 	w := everything(t)
 	before := w.snapshot()
 	for _, name := range derivedSecrets {
-		s := w.get(rendernova.KindSecret, name)
+		s := w.get(render.KindSecret, name)
 		if err := w.client.Patch(t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"extra":"czNjcmV0"}}`)), client.FieldOwner("kubectl-patch")); err != nil {
 			t.Fatal(err)
 		}

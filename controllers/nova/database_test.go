@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -44,14 +44,14 @@ func TestDatabase_IsProvisionedInOrder(t *testing.T) {
 		name    string
 		message string
 	}{
-		{rendernova.KindDatabase, "nova-api", "MariaDB Database CR is not ready"},
-		{rendernova.KindUser, "nova-api", login},
-		{rendernova.KindGrant, "nova-api", login},
-		{rendernova.KindDatabase, "nova", "MariaDB Database CR is not ready"},
-		{rendernova.KindDatabase, "nova-nova-cell0", `MariaDB Database CR for schema "nova_cell0" is not ready`},
-		{rendernova.KindUser, "nova", login},
-		{rendernova.KindGrant, "nova", login},
-		{rendernova.KindGrant, "nova-nova-cell0", `MariaDB Grant CR for schema "nova_cell0" is not ready`},
+		{render.KindDatabase, "nova-api", "MariaDB Database CR is not ready"},
+		{render.KindUser, "nova-api", login},
+		{render.KindGrant, "nova-api", login},
+		{render.KindDatabase, "nova", "MariaDB Database CR is not ready"},
+		{render.KindDatabase, "nova-nova-cell0", `MariaDB Database CR for schema "nova_cell0" is not ready`},
+		{render.KindUser, "nova", login},
+		{render.KindGrant, "nova", login},
+		{render.KindGrant, "nova-nova-cell0", `MariaDB Grant CR for schema "nova_cell0" is not ready`},
 	}
 	w.play(serverKind, "mariadb")
 	var made []string
@@ -79,7 +79,7 @@ func TestDatabase_IsProvisionedInOrder(t *testing.T) {
 		reason, message string
 	}{
 		{serverKind, "mariadb", v1alpha1.ReasonClusterNotReady, `MariaDB cluster "mariadb" is not ready`},
-		{rendernova.KindGrant, "nova", v1alpha1.ReasonWaitingForDatabase, login},
+		{render.KindGrant, "nova", v1alpha1.ReasonWaitingForDatabase, login},
 	} {
 		w.promptly(func() {
 			w.report(o.kind, o.name, readyIs("False"))

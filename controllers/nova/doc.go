@@ -1,8 +1,6 @@
-// Package nova reconciles the Nova kind: observe, decide, apply, record.
-//
-// It holds no rule about what should exist: that is render/nova. It reads through
-// caches, writes children only through apply, writes status once per pass and only
-// when it changed, and asks the API of a Nova for its health.
+// Package nova is what the shell of package pass needs for the Nova kind: what a decision
+// about a Nova reads, and what wakes it. It holds no rule about what should exist: that is
+// render/nova.
 //
 //go:generate go tool -modfile=../../tools/go.mod controller-gen rbac:roleName=nova-operator paths=../... output:rbac:dir=../../kustomize/rbac
 package nova

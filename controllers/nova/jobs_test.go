@@ -18,7 +18,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/controllers/metrics"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -27,7 +27,7 @@ import (
 func (w *world) said(reason string) int32 {
 	w.t.Helper()
 	before := w.count(v1alpha1.EventDriftCorrected)
-	w.remove(rendernova.KindSecret, "nova-transport-url")
+	w.remove(render.KindSecret, "nova-transport-url")
 	cluster.Eventually(w.t, "an event about a deleted Secret", func(context.Context) (bool, error) {
 		return w.count(v1alpha1.EventDriftCorrected) > before, nil
 	})
@@ -63,7 +63,7 @@ func (w *world) tag(tag string) {
 // dbSync is the UID of the live Job, empty without one.
 func (w *world) dbSync() types.UID {
 	w.t.Helper()
-	if job := w.get(rendernova.KindJob, "nova-db-sync"); job != nil {
+	if job := w.get(render.KindJob, "nova-db-sync"); job != nil {
 		return job.GetUID()
 	}
 	return ""
@@ -140,7 +140,7 @@ func TestJobs_AHangingSyncHoldsTheRoll(t *testing.T) {
 	w.tag("2026.1-hang-db-sync")
 	w.awaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDBSyncInProgress, "db_sync job is running")
 	cluster.Eventually(t, "the hanging Job", func(context.Context) (bool, error) {
-		job := w.get(rendernova.KindJob, "nova-db-sync")
+		job := w.get(render.KindJob, "nova-db-sync")
 		return job != nil && strings.Contains(fmt.Sprint(job.Object["spec"]), "hang"), nil
 	})
 	w.pass()
@@ -157,7 +157,7 @@ func TestJobs_AHangingSyncHoldsTheRoll(t *testing.T) {
 	}
 
 	// Somebody ends it: the next one is of the current template, and then all roll.
-	w.remove(rendernova.KindJob, "nova-db-sync")
+	w.remove(render.KindJob, "nova-db-sync")
 	for _, name := range roles {
 		w.awaitImage(name, "registry.example.com/nova:2026.1-other")
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/controllers/operator"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -90,7 +90,7 @@ func (w *world) outcome() outcome {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	job := w.get(rendernova.KindJob, "nova-db-sync")
+	job := w.get(render.KindJob, "nova-db-sync")
 	return outcome{
 		Inventory: nameless(w.inventory()), Installed: n.Status.InstalledRelease, Cells: n.Status.Cells,
 		Record: job != nil && n.Annotations[v1alpha1.AnnotationLastJobUID(v1alpha1.JobSubjectDBSync)] == string(job.GetUID()),

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -44,7 +44,7 @@ func TestLeak_ErrorsThatQuoteASecret(t *testing.T) {
 	w.awaitReady()
 
 	// A derived Secret that somebody froze.
-	frozen := w.get(rendernova.KindSecret, "nova-db-connection")
+	frozen := w.get(render.KindSecret, "nova-db-connection")
 	if err := w.client.Patch(t.Context(), frozen, client.RawPatch("application/merge-patch+json", []byte(`{"immutable":true}`))); err != nil {
 		t.Fatal(err)
 	}
@@ -53,12 +53,12 @@ func TestLeak_ErrorsThatQuoteASecret(t *testing.T) {
 	if !strings.Contains(c.Message, "nova-db-connection") {
 		t.Errorf("message %q", c.Message)
 	}
-	w.remove(rendernova.KindSecret, "nova-db-connection")
+	w.remove(render.KindSecret, "nova-db-connection")
 	w.awaitReady()
 
 	// Drift of a Secret, and a manager that claims a value.
 	claim := []byte(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"nova-service-user-env"},"data":{"password":"czNjcmV0LWNsYWlt"}}`)
-	if err := w.client.Patch(t.Context(), w.get(rendernova.KindSecret, "nova-service-user-env"), client.RawPatch("application/apply-patch+yaml", claim),
+	if err := w.client.Patch(t.Context(), w.get(render.KindSecret, "nova-service-user-env"), client.RawPatch("application/apply-patch+yaml", claim),
 		client.FieldOwner("somebody"), client.ForceOwnership); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -34,7 +34,7 @@ func TestRoutes_WaitForTheGateway(t *testing.T) {
 		w.awaitSays(r.condition, v1alpha1.ReasonHTTPRouteNotAccepted, "HTTPRoute not yet accepted by Gateway")
 		w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
 		w.promptly(func() {
-			w.play(rendernova.KindHTTPRoute, r.name)
+			w.play(render.KindHTTPRoute, r.name)
 			w.awaitSays(r.condition, v1alpha1.ReasonHTTPRouteAccepted, "HTTPRoute accepted by Gateway")
 		})
 	}
@@ -53,7 +53,7 @@ func TestRoutes_WaitForTheGateway(t *testing.T) {
 	}
 	for _, name := range []string{"nova", "nova-metadata", "nova-console"} {
 		cluster.Eventually(t, "route "+name+" to go", func(context.Context) (bool, error) {
-			return w.get(rendernova.KindHTTPRoute, name) == nil, nil
+			return w.get(render.KindHTTPRoute, name) == nil, nil
 		})
 	}
 	w.awaitReady()
@@ -84,7 +84,7 @@ func TestNetworkPolicy_ComesAndGoesWithItsBlock(t *testing.T) {
 		cluster.Eventually(t, "the policies", func(context.Context) (bool, error) {
 			var got []string
 			for _, name := range []string{"nova", "nova-novncproxy"} {
-				if w.get(rendernova.KindNetworkPolicy, name) != nil {
+				if w.get(render.KindNetworkPolicy, name) != nil {
 					got = append(got, name)
 				}
 			}

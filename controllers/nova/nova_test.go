@@ -19,6 +19,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/controllers/metrics"
+	"github.com/c5c3/nova-operator/render"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
@@ -116,13 +117,13 @@ func TestNova_PutsDriftRight(t *testing.T) {
 	w := ready(t)
 	w.settled()
 
-	service := w.get(rendernova.KindService, "nova-metadata")
+	service := w.get(render.KindService, "nova-metadata")
 	if err := w.client.Delete(t.Context(), service); err != nil {
 		t.Fatal(err)
 	}
 	w.awaitEvent(v1alpha1.EventDriftCorrected, "nova-metadata", "deleted")
 	cluster.Eventually(t, "the Service to come back", func(context.Context) (bool, error) {
-		u := w.get(rendernova.KindService, "nova-metadata")
+		u := w.get(render.KindService, "nova-metadata")
 		return u != nil && u.GetUID() != service.GetUID(), nil
 	})
 
@@ -189,7 +190,7 @@ func TestNova_DeletionMarksTheDatabaseFirstAndLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A MariaDB operator that is slow to drop the schema holds the object.
-	db := w.get(rendernova.KindDatabase, "nova")
+	db := w.get(render.KindDatabase, "nova")
 	db.SetFinalizers([]string{"example.com/drop"})
 	if err := w.client.Update(t.Context(), db); err != nil {
 		t.Fatal(err)
@@ -203,7 +204,7 @@ func TestNova_DeletionMarksTheDatabaseFirstAndLeavesNothing(t *testing.T) {
 		_, err := w.live(ctx)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
-	if db = w.get(rendernova.KindDatabase, "nova"); db == nil || db.GetDeletionTimestamp() == nil {
+	if db = w.get(render.KindDatabase, "nova"); db == nil || db.GetDeletionTimestamp() == nil {
 		t.Error("the Database is not marked for deletion")
 	} else {
 		db.SetFinalizers(nil)
@@ -214,7 +215,7 @@ func TestNova_DeletionMarksTheDatabaseFirstAndLeavesNothing(t *testing.T) {
 	cluster.Eventually(t, "every child to go", func(context.Context) (bool, error) {
 		for _, entry := range minimalInventory {
 			kind, name, _ := strings.Cut(entry, "/")
-			for _, gvk := range rendernova.Kinds() {
+			for _, gvk := range rendernova.About().Children {
 				if gvk.Kind == kind && !strings.HasSuffix(name, "-") && w.get(gvk, name) != nil {
 					return false, fmt.Errorf("%s is still there", entry)
 				}

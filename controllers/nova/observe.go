@@ -3,164 +3,175 @@ package nova
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
+	"github.com/c5c3/nova-operator/controllers/pass"
+	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
-// Capabilities are the optional kinds a cluster serves.
-type Capabilities struct {
-	GatewayAPI, VPA rendernova.Capability
-}
-
-// Err is why a question could not be answered.
-func (c Capabilities) Err() error {
-	if why := cmp.Or(c.GatewayAPI.Error, c.VPA.Error); why != "" {
-		return errors.New(why)
-	}
-	return nil
-}
-
-// observer reads what a decision about a Nova needs. It writes nothing.
-type observer struct {
-	// reader is a cache; uncached reads pods, for which there is no informer.
-	reader, uncached client.Reader
-	capabilities     func() Capabilities
-	namespaceScoped  bool
-}
-
-// observe returns the state of the world for one Nova. A read that fails is an error:
-// an empty value in its place would roll pods.
-func (o *observer) observe(ctx context.Context, n *v1alpha1.Nova) (rendernova.Observed, error) {
-	capabilities := o.capabilities()
-	seen := rendernova.Observed{GatewayAPI: capabilities.GatewayAPI, VPA: capabilities.VPA}
-	for _, part := range []func(context.Context, *v1alpha1.Nova, *rendernova.Observed) error{
-		o.store, o.secrets, o.broker, o.servers, o.children, o.history, o.archive,
-	} {
-		if err := part(ctx, n, &seen); err != nil {
-			return rendernova.Observed{}, err
+// observe returns the state of the world for one Nova. A read that fails is an error: an
+// empty value in its place would roll pods.
+func observe(ctx context.Context, from pass.Reads, n *v1alpha1.Nova) (*rendernova.Input, error) {
+	in := &rendernova.Input{Nova: n, Settings: from.Settings, Observed: rendernova.Observed{
+		GatewayAPI: from.Capabilities.GatewayAPI, VPA: from.Capabilities.VPA,
+	}}
+	o := observer{Reads: from, in: in}
+	for _, part := range []func(context.Context) error{o.store, o.secrets, o.broker, o.servers, o.children, o.history, o.archive} {
+		if err := part(ctx); err != nil {
+			return nil, err
 		}
 	}
-	return seen, nil
+	return in, nil
+}
+
+// observer fills one observation. It writes nothing.
+type observer struct {
+	pass.Reads
+	in *rendernova.Input
+}
+
+// get reads one object; nil when there is none, which includes a kind the cluster does
+// not serve.
+func (o *observer) get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	u, err := apply.Get(ctx, o.Cached, render.Key{GroupVersionKind: gvk, Namespace: namespace, Name: name})
+	switch {
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		return nil, nil //nolint:nilnil // absence is an answer, not an error
+	case err != nil:
+		return nil, fmt.Errorf("read %s %s/%s: %w", gvk.Kind, namespace, name, err)
+	}
+	return u, nil
+}
+
+// ready reads whether an object is ready, into a map of the observation.
+func (o *observer) ready(ctx context.Context, into *map[string]facts.Readiness, gvk schema.GroupVersionKind, name string) error {
+	u, err := o.get(ctx, gvk, o.in.Nova.Namespace, name)
+	if err != nil || u == nil {
+		return err
+	}
+	if *into == nil {
+		*into = map[string]facts.Readiness{}
+	}
+	(*into)[name], err = facts.ReadinessOf(u)
+	return err
 }
 
 // store reads the secret store, unless it is one a namespaced operator must not read.
-func (o *observer) store(ctx context.Context, n *v1alpha1.Nova, seen *rendernova.Observed) error {
-	ref := rendernova.StoreRef(n)
-	kind, namespace := kindClusterSecretStore, ""
+func (o *observer) store(ctx context.Context) error {
+	ref := rendernova.StoreRef(o.in.Nova)
+	kind, namespace := render.KindClusterSecretStore, ""
 	if ref.Kind == v1alpha1.SecretStoreKindNamespaced {
-		kind, namespace = kindSecretStore, n.Namespace
-	} else if o.namespaceScoped {
+		kind, namespace = render.KindSecretStore, o.in.Nova.Namespace
+	} else if o.Settings.NamespaceScoped {
 		return nil
 	}
-	u, err := get(ctx, o.reader, kind, namespace, ref.Name)
-	if u != nil {
-		r := readiness(u)
-		seen.Store = &r
+	u, err := o.get(ctx, kind, namespace, ref.Name)
+	if err != nil || u == nil {
+		return err
 	}
+	r, err := facts.ReadinessOf(u)
+	o.in.Observed.Store = &r
 	return err
 }
 
 // secrets reads every Secret the spec names, and the ExternalSecret behind one that
 // is missing or incomplete: it only words the wait.
-func (o *observer) secrets(ctx context.Context, n *v1alpha1.Nova, seen *rendernova.Observed) error {
-	seen.Secrets = map[string]rendernova.SecretData{}
-	seen.ExternalSecrets = map[string]rendernova.Readiness{}
+func (o *observer) secrets(ctx context.Context) error {
+	n := o.in.Nova
 	for _, name := range rendernova.SecretRefs(n) {
-		if err := o.secret(ctx, n, seen, n.Namespace, name); err != nil {
+		if err := o.secret(ctx, n.Namespace, name); err != nil {
 			return err
 		}
 	}
-	for _, name := range rendernova.Waiting(n, *seen) {
-		u, err := get(ctx, o.reader, kindExternalSecret, n.Namespace, name)
-		if err != nil {
+	for _, name := range rendernova.Waiting(n, o.in.Observed) {
+		if err := o.ready(ctx, &o.in.Observed.ExternalSecrets, render.KindExternalSecret, name); err != nil {
 			return err
-		}
-		if u != nil {
-			seen.ExternalSecrets[name] = readiness(u)
 		}
 	}
 	return nil
 }
 
-func (o *observer) secret(ctx context.Context, n *v1alpha1.Nova, seen *rendernova.Observed, namespace, name string) error {
-	u, err := get(ctx, o.reader, kindSecret, namespace, name)
+func (o *observer) secret(ctx context.Context, namespace, name string) error {
+	u, err := o.get(ctx, render.KindSecret, namespace, name)
 	if err != nil || u == nil {
 		return err
 	}
-	data, err := secretData(u)
-	seen.Secrets[rendernova.SecretKey(n, namespace, name)] = data
+	data, err := facts.SecretDataOf(u)
+	if o.in.Observed.Secrets == nil {
+		o.in.Observed.Secrets = map[string]facts.SecretData{}
+	}
+	o.in.Observed.Secrets[facts.SecretKey(o.in.Nova.Namespace, namespace, name)] = data
 	return err
 }
 
 // broker reads the RabbitmqCluster and the Secret of its default user.
-func (o *observer) broker(ctx context.Context, n *v1alpha1.Nova, seen *rendernova.Observed) error {
+func (o *observer) broker(ctx context.Context) error {
+	n := o.in.Nova
 	ref := n.Spec.Messaging.ClusterRef
 	if ref == nil {
 		return nil
 	}
-	u, err := get(ctx, o.reader, kindRabbitmqCluster, n.Namespace, ref.Name)
+	u, err := o.get(ctx, render.KindRabbitmqCluster, n.Namespace, ref.Name)
 	if err != nil || u == nil {
 		return err
 	}
-	cluster := rabbitmqCluster(u)
-	seen.RabbitmqClusters = map[string]rendernova.RabbitmqCluster{ref.Name: cluster}
-	if cluster.UserSecret == "" {
+	broker := facts.RabbitmqClusterOf(u)
+	o.in.Observed.RabbitmqClusters = map[string]facts.RabbitmqCluster{ref.Name: broker}
+	if broker.UserSecret == "" {
 		return nil
 	}
-	return o.secret(ctx, n, seen, cmp.Or(cluster.UserSecretNamespace, n.Namespace), cluster.UserSecret)
-}
-
-func rabbitmqCluster(u *unstructured.Unstructured) (c rendernova.RabbitmqCluster) {
-	c.UserSecret, _, _ = unstructured.NestedString(u.Object, "status", "defaultUser", "secretReference", "name")
-	c.UserSecretNamespace, _, _ = unstructured.NestedString(u.Object, "status", "defaultUser", "secretReference", "namespace")
-	return c
+	return o.secret(ctx, cmp.Or(broker.UserSecretNamespace, n.Namespace), broker.UserSecret)
 }
 
 // servers reads the referenced MariaDBs.
-func (o *observer) servers(ctx context.Context, n *v1alpha1.Nova, seen *rendernova.Observed) error {
-	seen.MariaDBs = map[string]rendernova.Readiness{}
-	for _, db := range []*v1alpha1.DatabaseSpec{&n.Spec.APIDatabase, &n.Spec.Database} {
+func (o *observer) servers(ctx context.Context) error {
+	for _, db := range []*v1alpha1.DatabaseSpec{&o.in.Nova.Spec.APIDatabase, &o.in.Nova.Spec.Database} {
 		if !db.Managed() {
 			continue
 		}
-		u, err := get(ctx, o.reader, kindMariaDB, n.Namespace, db.ClusterRef.Name)
-		if err != nil {
+		if err := o.ready(ctx, &o.in.Observed.MariaDBs, render.KindMariaDB, db.ClusterRef.Name); err != nil {
 			return err
-		}
-		if u != nil {
-			seen.MariaDBs[db.ClusterRef.Name] = readiness(u)
 		}
 	}
 	return nil
 }
 
-// children reads the live children whose state decisions depend on.
-func (o *observer) children(ctx context.Context, n *v1alpha1.Nova, seen *rendernova.Observed) error {
+// children reads the live children whose state decisions depend on. A child of somebody
+// else is not ours to observe: the applier refuses its name.
+func (o *observer) children(ctx context.Context) error {
+	n, seen := o.in.Nova, &o.in.Observed
+	owner := pass.OwnerOf(rendernova.About(), n)
 	for _, key := range rendernova.ObservedChildren(n) {
-		if key.Kind == "HTTPRoute" && !seen.GatewayAPI.Served {
+		if key.GroupVersionKind == render.KindHTTPRoute && !seen.GatewayAPI.Served {
 			continue
 		}
-		u, err := get(ctx, o.reader, key.GroupVersionKind, key.Namespace, key.Name)
+		u, err := o.get(ctx, key.GroupVersionKind, key.Namespace, key.Name)
 		if err != nil {
 			return err
 		}
-		if u == nil {
+		if u == nil || !owner.Owns(u) {
 			continue
 		}
-		if err := absorb(seen, OwnerOf(n), u); err != nil {
+		if err := seen.Absorb(u); err != nil {
 			return err
 		}
 	}
 	for name, job := range seen.Jobs {
 		if rendernova.WantsReport(n, job) {
-			report, err := o.report(ctx, n.Namespace, job)
+			report, err := o.report(ctx, job)
 			if err != nil {
 				return err
 			}
@@ -172,36 +183,38 @@ func (o *observer) children(ctx context.Context, n *v1alpha1.Nova, seen *rendern
 }
 
 // history lists the generations of the configuration.
-func (o *observer) history(ctx context.Context, n *v1alpha1.Nova, seen *rendernova.Observed) error {
-	items, err := apply.List(ctx, o.reader, rendernova.KindConfigMap, n.Namespace, client.MatchingLabels{v1alpha1.LabelConfigBase: rendernova.ConfigBase(n)})
+func (o *observer) history(ctx context.Context) error {
+	n := o.in.Nova
+	items, err := apply.List(ctx, o.Cached, render.KindConfigMap, n.Namespace, client.MatchingLabels{v1alpha1.LabelConfigBase: rendernova.ConfigBase(n)})
 	if err != nil {
 		return err
 	}
-	owner := OwnerOf(n)
+	owner := pass.OwnerOf(rendernova.About(), n)
 	for _, u := range items {
 		if owner.Owns(u) && u.GetDeletionTimestamp() == nil {
-			seen.ConfigMaps = append(seen.ConfigMaps, configMapOf(u))
+			o.in.Observed.ConfigMaps = append(o.in.Observed.ConfigMaps, facts.ConfigMapOf(u))
 		}
 	}
 	return nil
 }
 
 // archive lists the runs of the archive CronJob.
-func (o *observer) archive(ctx context.Context, n *v1alpha1.Nova, seen *rendernova.Observed) error {
-	cron, err := get(ctx, o.reader, rendernova.KindCronJob, n.Namespace, rendernova.ArchiveName(n))
+func (o *observer) archive(ctx context.Context) error {
+	n, seen := o.in.Nova, &o.in.Observed
+	cron, err := o.get(ctx, render.KindCronJob, n.Namespace, rendernova.ArchiveName(n))
 	if err != nil || cron == nil {
 		return err
 	}
-	seen.ArchiveConfigMap = mountedConfigMap(cron.Object, "spec", "jobTemplate", "spec", "template", "spec", "volumes")
-	items, err := apply.List(ctx, o.reader, rendernova.KindJob, n.Namespace, client.MatchingLabels(rendernova.ArchiveLabels(n)))
+	seen.ArchiveConfigMap = facts.MountedConfigMap(cron)
+	items, err := apply.List(ctx, o.Cached, render.KindJob, n.Namespace, client.MatchingLabels(rendernova.ArchiveLabels(n)))
 	if err != nil {
 		return err
 	}
 	for _, u := range items {
-		if !controlledBy(u, cron.GetUID()) {
+		if ref := metav1.GetControllerOf(u); ref == nil || ref.UID != cron.GetUID() {
 			continue
 		}
-		job, err := jobOf(u)
+		job, err := facts.JobOf(u)
 		if err != nil {
 			return err
 		}
@@ -210,11 +223,37 @@ func (o *observer) archive(ctx context.Context, n *v1alpha1.Nova, seen *renderno
 	return nil
 }
 
-func controlledBy(u *unstructured.Unstructured, uid types.UID) bool {
-	for _, ref := range u.GetOwnerReferences() {
-		if ref.Controller != nil && *ref.Controller {
-			return ref.UID == uid
+// report reads the termination message of a Job's pod: the succeeded one, else the
+// newest. Pods are read past the cache, because nothing may start an informer for
+// them.
+func (o *observer) report(ctx context.Context, job facts.Job) (string, error) {
+	pods := &corev1.PodList{}
+	if err := o.Uncached.List(ctx, pods, client.InNamespace(o.in.Nova.Namespace), client.MatchingLabels{batchv1.JobNameLabel: job.Name}); err != nil {
+		return "", err
+	}
+	var picked *corev1.Pod
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		owner := metav1.GetControllerOf(p)
+		if owner == nil || string(owner.UID) != job.UID {
+			continue
+		}
+		better := picked == nil || p.Status.Phase == corev1.PodSucceeded ||
+			picked.Status.Phase != corev1.PodSucceeded && picked.CreationTimestamp.Before(&p.CreationTimestamp)
+		if better {
+			picked = p
 		}
 	}
-	return false
+	if picked == nil || len(picked.Status.ContainerStatuses) == 0 {
+		return "", nil
+	}
+	state := picked.Status.ContainerStatuses[0]
+	switch {
+	case state.State.Terminated != nil:
+		return state.State.Terminated.Message, nil
+	case state.LastTerminationState.Terminated != nil:
+		return state.LastTerminationState.Terminated.Message, nil
+	default:
+		return "", nil
+	}
 }

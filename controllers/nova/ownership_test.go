@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -35,7 +35,7 @@ func TestOwnership_AdoptsWhatNobodyControls(t *testing.T) {
 	w := newWorld(t)
 	w.inputs()
 	w.service("nova-metadata", nil)
-	before := w.get(rendernova.KindService, "nova-metadata").GetUID()
+	before := w.get(render.KindService, "nova-metadata").GetUID()
 	w.run()
 	w.create(w.nova())
 	w.awaitReady()
@@ -43,7 +43,7 @@ func TestOwnership_AdoptsWhatNobodyControls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := w.get(rendernova.KindService, "nova-metadata")
+	s := w.get(render.KindService, "nova-metadata")
 	if ref := metav1.GetControllerOf(s); s.GetUID() != before || ref == nil || ref.UID != n.UID {
 		t.Errorf("the Service is %s, controlled by %v", s.GetUID(), ref)
 	}
@@ -66,14 +66,14 @@ func TestOwnership_RefusesWhatSomebodyElseControls(t *testing.T) {
 	want := fmt.Sprintf("apply Service %s/nova-metadata: it is controlled by ConfigMap theirs (rename or remove the other object, or rename this resource)", w.namespace)
 	w.awaitSays(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonApplyError, want)
 	w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
-	if got := fmt.Sprint(w.get(rendernova.KindService, "nova-metadata").Object["spec"]); !strings.Contains(got, "app:theirs") {
+	if got := fmt.Sprint(w.get(render.KindService, "nova-metadata").Object["spec"]); !strings.Contains(got, "app:theirs") {
 		t.Errorf("the foreign Service was written to: %s", got)
 	}
 	// What stands beside it comes up all the same.
 	for _, name := range []string{"nova", "nova-novncproxy"} {
-		cluster.Eventually(t, "Service "+name, func(context.Context) (bool, error) { return w.get(rendernova.KindService, name) != nil, nil })
+		cluster.Eventually(t, "Service "+name, func(context.Context) (bool, error) { return w.get(render.KindService, name) != nil, nil })
 	}
-	w.remove(rendernova.KindService, "nova-metadata")
+	w.remove(render.KindService, "nova-metadata")
 	w.awaitReason(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonMetadataReady)
 	w.awaitReady()
 }
@@ -101,7 +101,7 @@ func TestOwnership_StartsNothingOnAForeignSecret(t *testing.T) {
 	if got := append(w.provisioned(), w.deployments()...); got != nil {
 		t.Errorf("%v rest on a Secret that is not ours", got)
 	}
-	w.remove(rendernova.KindSecret, "nova-transport-url")
+	w.remove(render.KindSecret, "nova-transport-url")
 	w.awaitReady()
 }
 
@@ -123,7 +123,7 @@ func TestOwnership_AForeignJobProvesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	cluster.Eventually(t, "their Job to complete", func(context.Context) (bool, error) {
-		return strings.Contains(fmt.Sprint(w.get(rendernova.KindJob, "nova-db-sync").Object["status"]), "Complete"), nil
+		return strings.Contains(fmt.Sprint(w.get(render.KindJob, "nova-db-sync").Object["status"]), "Complete"), nil
 	})
 	w.run()
 	w.create(w.nova())
@@ -133,7 +133,7 @@ func TestOwnership_AForeignJobProvesNothing(t *testing.T) {
 	if got := w.deployments(); got != nil {
 		t.Errorf("%v run on schemas nobody migrated", got)
 	}
-	w.remove(rendernova.KindJob, "nova-db-sync")
+	w.remove(render.KindJob, "nova-db-sync")
 	w.awaitReady()
 }
 

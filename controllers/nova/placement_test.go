@@ -21,7 +21,7 @@ import (
 	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/controllers/clusters"
 	"github.com/c5c3/nova-operator/controllers/operator"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 	"github.com/c5c3/nova-operator/test/surroundings"
 )
@@ -199,7 +199,7 @@ func placedLife(t *testing.T, elsewhere *cluster.Cluster) {
 	}
 
 	p.home.promptly(func() { // drift
-		u := p.target.get(rendernova.KindService, "nova-metadata")
+		u := p.target.get(render.KindService, "nova-metadata")
 		if err := p.target.client.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app.kubernetes.io/name":"mine"}}}`))); err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/controllers/operator"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 	"github.com/c5c3/nova-operator/test/process"
 	"github.com/c5c3/nova-operator/test/surroundings"
@@ -257,7 +257,7 @@ func (w *world) useEveryRight() {
 	}
 	cluster.Eventually(w.t, "the Nova and its Deployments to go", func(ctx context.Context) (bool, error) {
 		_, err := w.live(ctx)
-		return apierrors.IsNotFound(err) && w.get(rendernova.KindDeployment, "nova") == nil && w.get(rendernova.KindGrant, "nova") == nil, client.IgnoreNotFound(err)
+		return apierrors.IsNotFound(err) && w.get(render.KindDeployment, "nova") == nil && w.get(render.KindGrant, "nova") == nil, client.IgnoreNotFound(err)
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -45,7 +45,7 @@ func (w *world) snapshot() snapshot {
 		}
 		s.Data[name], s.UIDs[name] = secret.Data, string(secret.UID)
 	}
-	s.DBSync = string(w.get(rendernova.KindJob, "nova-db-sync").GetUID())
+	s.DBSync = string(w.get(render.KindJob, "nova-db-sync").GetUID())
 	return s
 }
 
@@ -100,7 +100,7 @@ func TestRotation_AClosedGateTouchesNothing(t *testing.T) {
 			do     func()
 			reason string
 		}{
-			{"deleted", func() { w.remove(rendernova.KindSecret, tc.secret) }, tc.reason},
+			{"deleted", func() { w.remove(render.KindSecret, tc.secret) }, tc.reason},
 			{"without keys", func() { w.secret(tc.secret, nil) }, tc.reason},
 			{"with empty values", func() { w.secret(tc.secret, empty) }, emptied},
 		} {

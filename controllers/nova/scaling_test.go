@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -83,7 +83,7 @@ func TestHPA_OwnsTheReplicasWhileItIsThere(t *testing.T) {
 	w.awaitSays(v1alpha1.ConditionHPAReady, v1alpha1.ReasonHPANotRequired, "Autoscaling is not configured")
 	w.awaitReplicas("nova", 2)
 	cluster.Eventually(t, "the autoscaler to go", func(context.Context) (bool, error) {
-		return w.get(rendernova.KindHPA, "nova") == nil, nil
+		return w.get(render.KindHPA, "nova") == nil, nil
 	})
 	w.awaitReady()
 	if events := w.said(v1alpha1.EventFieldConflict); events != 0 {
@@ -99,7 +99,7 @@ func TestVPA_FollowsTheOptIns(t *testing.T) {
 		n.Spec.Scheduler.Deployment = v1alpha1.DeploymentSpec{Replicas: 1, VerticalAutoscaling: vertical}
 	})
 	w.awaitSays(v1alpha1.ConditionVPAReady, v1alpha1.ReasonVPAReady, "VerticalPodAutoscalers are configured: nova-scheduler, nova")
-	spec, _, _ := unstructured.NestedMap(w.get(rendernova.KindVPA, "nova-scheduler").Object, "spec")
+	spec, _, _ := unstructured.NestedMap(w.get(render.KindVPA, "nova-scheduler").Object, "spec")
 	want := map[string]any{
 		"targetRef":    map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "nova-scheduler"},
 		"updatePolicy": map[string]any{"updateMode": "Initial", "minReplicas": int64(2)},
@@ -113,12 +113,12 @@ func TestVPA_FollowsTheOptIns(t *testing.T) {
 	w.edit(func(n *v1alpha1.Nova) { n.Spec.API.Deployment.VerticalAutoscaling = nil })
 	w.awaitSays(v1alpha1.ConditionVPAReady, v1alpha1.ReasonVPAReady, "VerticalPodAutoscalers are configured: nova-scheduler")
 	cluster.Eventually(t, "the API's autoscaler to go", func(context.Context) (bool, error) {
-		return w.get(rendernova.KindVPA, "nova") == nil, nil
+		return w.get(render.KindVPA, "nova") == nil, nil
 	})
 	w.edit(func(n *v1alpha1.Nova) { n.Spec.Scheduler.Deployment.VerticalAutoscaling = nil })
 	w.awaitSays(v1alpha1.ConditionVPAReady, v1alpha1.ReasonVPANotRequired, "no workload opts into vertical autoscaling")
 	cluster.Eventually(t, "the scheduler's autoscaler to go", func(context.Context) (bool, error) {
-		return w.get(rendernova.KindVPA, "nova-scheduler") == nil, nil
+		return w.get(render.KindVPA, "nova-scheduler") == nil, nil
 	})
 	w.awaitReady()
 }

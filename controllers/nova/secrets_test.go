@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/nova-operator/render"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
@@ -58,8 +59,8 @@ func (w *world) endsWell() {
 			w.t.Errorf("event %s has a credential: %s", e.Reason, e.Message)
 		}
 	}
-	for _, gvk := range append(rendernova.Kinds(), novaKind) {
-		if gvk == rendernova.KindSecret {
+	for _, gvk := range append(rendernova.About().Children, novaKind) {
+		if gvk == render.KindSecret {
 			continue
 		}
 		list := &unstructured.UnstructuredList{}

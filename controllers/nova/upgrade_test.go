@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -93,7 +93,7 @@ func (w *world) to(release, tag string) {
 func (w *world) noRetries(name string) {
 	w.t.Helper()
 	cluster.Eventually(w.t, "Job "+name, func(ctx context.Context) (bool, error) {
-		job := w.get(rendernova.KindJob, name)
+		job := w.get(render.KindJob, name)
 		if job == nil {
 			return false, nil
 		}
@@ -134,7 +134,7 @@ func TestUpgrade_OnARealAPIServer(t *testing.T) {
 	w.awaitEvent(v1alpha1.EventUpgradeAborted)
 	w.awaitRelease("2025.2")
 	for _, name := range []string{"nova-db-expand", "nova-db-migrate", "nova-db-contract"} {
-		if w.get(rendernova.KindJob, name) != nil {
+		if w.get(render.KindJob, name) != nil {
 			t.Errorf("%s outlived the abort", name)
 		}
 	}

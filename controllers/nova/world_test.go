@@ -288,7 +288,7 @@ func (w *world) inventory() []string {
 // eachChild visits every object of a child's kind.
 func (w *world) eachChild(visit func(*unstructured.Unstructured)) {
 	w.t.Helper()
-	for _, gvk := range rendernova.Kinds() {
+	for _, gvk := range rendernova.About().Children {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 		if err := w.client.List(w.t.Context(), list, client.InNamespace(w.namespace)); err != nil {

@@ -18,19 +18,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	webhookserver "sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/controllers/clusters"
+	"github.com/c5c3/nova-operator/controllers/metrics"
 	"github.com/c5c3/nova-operator/controllers/nova"
+	"github.com/c5c3/nova-operator/controllers/pass"
 	"github.com/c5c3/nova-operator/controllers/webhook"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 )
 
 // LeaseName is the leader election lease.
 const LeaseName = "nova.openstack.c5c3.io"
-
-// recorderName is the component of the events on a Nova.
-const recorderName = "nova-controller"
 
 // Options are the settings of the manager; the flags of the command.
 type Options struct {
@@ -115,8 +115,8 @@ func New(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 	if o.WebhooksOnly {
 		return mgr, nil
 	}
-	if err := addNova(mgr, o); err != nil {
-		return nil, fmt.Errorf("add the Nova controller: %w", err)
+	if err := addControllers(mgr, o); err != nil {
+		return nil, fmt.Errorf("add the controllers: %w", err)
 	}
 	return mgr, nil
 }
@@ -128,42 +128,68 @@ func addWebhooks(mgr ctrl.Manager) error {
 	return mgr.AddReadyzCheck("webhook", server.StartedChecker())
 }
 
-func addNova(mgr ctrl.Manager, o Options) error {
-	home, err := nova.NewPlace(mgr, o.HTTP, true)
+// kind is one row of the controllers.
+type kind struct {
+	// recorder is the component of the events on its resources.
+	recorder string
+	row      func(namespaceScoped bool) pass.Kind
+}
+
+// kinds are the kinds that this operator reconciles.
+var kinds = []kind{
+	{"nova-controller", nova.Kind},
+}
+
+// addControllers adds the controller of every kind. They share the operator's own cluster
+// and the target clusters.
+func addControllers(mgr ctrl.Manager, o Options) error {
+	metrics.Register()
+	home, err := pass.NewPlace(mgr, o.HTTP, true)
 	if err != nil {
 		return err
 	}
-	options := nova.Options{
+	options := pass.Options{
 		Reader: mgr.GetCache(),
 		Writer: mgr.GetClient(),
-		// Core events with a source component are the contract; the successor of this
-		// recorder writes neither.
-		Recorder: mgr.GetEventRecorderFor(recorderName),
-		Settings: rendernova.Settings{
+		Settings: render.Settings{
 			PullPolicy: o.PullPolicy, NamespaceScoped: o.Namespace != "", OperatorNamespace: o.OwnNamespace,
 		},
 		Home:         home,
-		Target:       func(cl cluster.Cluster) (nova.Place, error) { return target(cl, o.HTTP) },
+		Target:       func(cl cluster.Cluster) (pass.Place, error) { return target(cl, o.HTTP) },
 		AbandonAfter: o.AbandonAfter,
 	}
-	if o.ClustersNamespace == "" {
-		return nova.New(options).SetupWithManager(mgr, o.Concurrency)
+	var fleet *clusters.Fleet
+	if o.ClustersNamespace != "" {
+		fleet = clusters.New(clusters.Options{Namespace: o.ClustersNamespace, Scheme: mgr.GetScheme(), SyncPeriod: o.SyncPeriod})
+		options.Fleet = fleet
 	}
-	fleet := clusters.New(clusters.Options{Namespace: o.ClustersNamespace, Scheme: mgr.GetScheme(), SyncPeriod: o.SyncPeriod})
-	options.Fleet = fleet
-	reconciler := nova.New(options)
-	return errors.Join(reconciler.SetupWithManager(mgr, o.Concurrency), fleet.SetupWithManager(mgr, reconciler))
+	var listeners []multicluster.Aware
+	for _, k := range kinds {
+		options.Kind = k.row(options.Settings.NamespaceScoped)
+		// Core events with a source component are the contract; the successor of this
+		// recorder writes neither.
+		options.Recorder = mgr.GetEventRecorderFor(k.recorder)
+		reconciler := pass.New(options)
+		if err := reconciler.SetupWithManager(mgr, o.Concurrency); err != nil {
+			return fmt.Errorf("%s: %w", options.Kind.Kind.Kind, err)
+		}
+		listeners = append(listeners, reconciler)
+	}
+	if fleet == nil {
+		return nil
+	}
+	return fleet.SetupWithManager(mgr, listeners...)
 }
 
 // target is a target cluster as a place. Its Services are reached through its API server:
 // their names mean nothing here.
-func target(cl cluster.Cluster, web *http.Client) (nova.Place, error) {
+func target(cl cluster.Cluster, web *http.Client) (pass.Place, error) {
 	if web == nil {
 		proxy, err := clusters.ServiceProxy(cl.GetConfig())
 		if err != nil {
-			return nova.Place{}, err
+			return pass.Place{}, err
 		}
 		web = &http.Client{Transport: proxy}
 	}
-	return nova.NewPlace(cl, web, false)
+	return pass.NewPlace(cl, web, false)
 }

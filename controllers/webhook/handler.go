@@ -21,8 +21,7 @@ import (
 // mutating stores the defaults of a kind.
 type mutating[T any] struct{ defaults func(*T) }
 
-// Handle answers with the difference the defaults make, laid over what was sent. A new
-// encoding of the object would also rewrite quantities and extraConfig in Go's notation.
+// Handle answers with the difference the defaults make, laid over what was sent.
 func (m mutating[T]) Handle(_ context.Context, req admission.Request) admission.Response {
 	object, _, err := decode[T](req.Object.Raw)
 	if err != nil {
@@ -38,16 +37,7 @@ func (m mutating[T]) Handle(_ context.Context, req admission.Request) admission.
 
 // over lays the defaults of a resource over the text it was read from.
 func (m mutating[T]) over(raw []byte, object *T) ([]byte, error) {
-	before, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
-	m.defaults(object)
-	after, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
-	difference, err := jsonpatch.CreateMergePatch(before, after)
+	difference, err := v1alpha1.DefaultsPatch(object, func() { m.defaults(object) })
 	if err != nil {
 		return nil, err
 	}

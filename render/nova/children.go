@@ -1,50 +1,17 @@
 package nova
 
 import (
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/pipeline"
+	corev1 "k8s.io/api/core/v1"
 )
 
-// builder makes one child. It returns a literal nil for "not wanted".
-type builder func(*pass) (render.Resource, error)
-
-// child is one object a Nova owns.
-type child struct {
-	// id is role/kind, unique.
-	id string
-	// step decides it: behind a step that did not run the child is held.
-	step   string
-	kind   schema.GroupVersionKind
-	stage  render.Stage
-	policy render.Policy
-	name   func(*v1alpha1.Nova) string
-	build  builder
-	// off says why the child is not wanted, for previews.
-	off string
-	// yields names a field that another manager may take; nil for none.
-	yields func(*v1alpha1.Nova) string
-	// data marks a child that holds data: no change of the spec removes it.
-	data bool
-}
-
-// The kinds of the children.
-var (
-	KindSecret        = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
-	KindConfigMap     = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
-	KindService       = schema.GroupVersionKind{Version: "v1", Kind: "Service"}
-	KindDeployment    = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
-	KindJob           = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
-	KindCronJob       = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
-	KindPDB           = schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}
-	KindHPA           = schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
-	KindVPA           = schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
-	KindNetworkPolicy = schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}
-	KindHTTPRoute     = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}
-	KindDatabase      = mariadbGroup.WithKind("Database")
-	KindUser          = mariadbGroup.WithKind("User")
-	KindGrant         = mariadbGroup.WithKind("Grant")
+type (
+	// builder makes one child. It returns a literal nil for "not wanted".
+	builder = func(*pass) (render.Resource, error)
+	child   = pipeline.Child[*v1alpha1.Nova, *pass]
+	step    = pipeline.Step[*pass]
 )
 
 // Children that a step names.
@@ -70,103 +37,96 @@ const (
 	offPolicy  = "spec.networkPolicy is not set"
 )
 
-// children is the index of every object a Nova owns, one row each, in the order of
-// the steps. The host discovery Job is made by a NovaCompute. It is filled at init
-// because builders reach it through the steps.
-var children []child
+// index is the pipeline and every object a Nova owns, one row each, in the order of the
+// steps. The host discovery Job is made by a NovaCompute.
+var index = pipeline.Index[*v1alpha1.Nova, *pass]{
+	Kind:       v1alpha1.GroupVersion.WithKind(v1alpha1.KindNova),
+	Conditions: v1alpha1.NovaConditions(),
+	Steps:      steps,
+	Release:    release,
+	Deletion: "the databases of the Nova are deleted with it: the MariaDB operator drops what its Databases stand for, " +
+		"unless their cleanup policy keeps it",
+	Children: []child{
+		{
+			ID: "api/connection", Step: stepDBConnections, Kind: render.KindSecret, Stage: render.StageConfig, Policy: exact, Name: suffixed(suffixAPIConnection),
+			Build: derived(suffixAPIConnection, v1alpha1.ComponentAPIDBConnection, keyConnection, func(c *credentials) render.Sensitive { return c.api.dsn }),
+		},
+		{
+			ID: "cell/connection", Step: stepDBConnections, Kind: render.KindSecret, Stage: render.StageConfig, Policy: exact, Name: suffixed(suffixConnection),
+			Build: derived(suffixConnection, v1alpha1.ComponentDBConnection, keyConnection, func(c *credentials) render.Sensitive { return c.cell.dsn }),
+		},
+		{
+			ID: "service-user", Step: stepDBConnections, Kind: render.KindSecret, Stage: render.StageConfig, Policy: exact, Name: suffixed(suffixServiceUser),
+			Build: derived(suffixServiceUser, componentServiceUser, keyPassword, func(c *credentials) render.Sensitive { return c.servicePassword }),
+		},
+		{
+			ID: "metadata/secret", Step: stepDBConnections, Kind: render.KindSecret, Stage: render.StageConfig, Policy: exact, Name: suffixed(suffixMetadataKey),
+			Build: derived(suffixMetadataKey, componentMetadataSecret, keySharedSecret, func(c *credentials) render.Sensitive { return c.metadataSecret }),
+		},
+		{
+			ID: "transport", Step: stepTransport, Kind: render.KindSecret, Stage: render.StageConfig, Policy: exact, Name: suffixed(suffixTransport),
+			Build: derived(suffixTransport, v1alpha1.ComponentTransportURL, keyTransportURL, func(c *credentials) render.Sensitive { return c.transport }),
+		},
+		{ID: childConfig, Step: stepConfig, Kind: render.KindConfigMap, Stage: render.StageConfig, Policy: once, Build: configMap, Name: suffixed(suffixConfig), Named: func(p *pass) string { return p.config.name }},
+		{ID: childContract, Step: stepComputeConfig, Kind: render.KindSecret, Stage: render.StageConfig, Policy: exact, Name: suffixed(suffixContract), Build: computeContract, Unwritten: unpublished(func(s *v1alpha1.NovaStatus) **corev1.LocalObjectReference { return &s.ComputeConfigSecretRef })},
+		{ID: childRemoteContract, Step: stepComputeConfig, Kind: render.KindSecret, Stage: render.StageConfig, Policy: exact, Name: suffixed(suffixRemote), Build: remoteContract, Off: "spec.remoteCompute is not set", Unwritten: unpublished(func(s *v1alpha1.NovaStatus) **corev1.LocalObjectReference { return &s.RemoteComputeConfigSecretRef })},
 
-func init() {
-	children = []child{
 		{
-			id: "api/connection", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixAPIConnection),
-			build: derived(suffixAPIConnection, v1alpha1.ComponentAPIDBConnection, keyConnection, func(c *credentials) render.Sensitive { return c.api.dsn }),
+			ID: "api/database", Step: stepDatabase, Kind: render.KindDatabase, Stage: render.StageDatabase, Name: suffixed(suffixAPIDatabase), Data: true,
+			Build: database(apiBlock, suffixed(suffixAPIDatabase), apiSchema),
+		},
+		{ID: "api/user", Step: stepDatabase, Kind: render.KindUser, Stage: render.StageDatabase, Name: suffixed(suffixAPIDatabase), Data: true, Build: user(apiBlock)},
+		{
+			ID: "api/grant", Step: stepDatabase, Kind: render.KindGrant, Stage: render.StageDatabase, Name: suffixed(suffixAPIDatabase), Data: true,
+			Build: grant(apiBlock, suffixed(suffixAPIDatabase), apiSchema),
 		},
 		{
-			id: "cell/connection", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixConnection),
-			build: derived(suffixConnection, v1alpha1.ComponentDBConnection, keyConnection, func(c *credentials) render.Sensitive { return c.cell.dsn }),
+			ID: "cell/database", Step: stepDatabase, Kind: render.KindDatabase, Stage: render.StageDatabase, Name: instanceName, Data: true,
+			Build: database(cellBlock, instanceName, cellSchema),
 		},
 		{
-			id: "service-user", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixServiceUser),
-			build: derived(suffixServiceUser, componentServiceUser, keyPassword, func(c *credentials) render.Sensitive { return c.servicePassword }),
+			ID: "cell0/database", Step: stepDatabase, Kind: render.KindDatabase, Stage: render.StageDatabase, Name: cell0Name, Data: true,
+			Build: database(cellBlock, cell0Name, cell0Schema),
+		},
+		{ID: "cell/user", Step: stepDatabase, Kind: render.KindUser, Stage: render.StageDatabase, Name: instanceName, Data: true, Build: user(cellBlock)},
+		{
+			ID: "cell/grant", Step: stepDatabase, Kind: render.KindGrant, Stage: render.StageDatabase, Name: instanceName, Data: true,
+			Build: grant(cellBlock, instanceName, cellSchema),
 		},
 		{
-			id: "metadata/secret", step: stepDBConnections, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixMetadataKey),
-			build: derived(suffixMetadataKey, componentMetadataSecret, keySharedSecret, func(c *credentials) render.Sensitive { return c.metadataSecret }),
+			ID: "cell0/grant", Step: stepDatabase, Kind: render.KindGrant, Stage: render.StageDatabase, Name: cell0Name, Data: true,
+			Build: grant(cellBlock, cell0Name, cell0Schema),
 		},
-		{
-			id: "transport", step: stepTransport, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixTransport),
-			build: derived(suffixTransport, v1alpha1.ComponentTransportURL, keyTransportURL, func(c *credentials) render.Sensitive { return c.transport }),
-		},
-		{id: childConfig, step: stepConfig, kind: KindConfigMap, stage: render.StageConfig, policy: once, build: configMap, name: suffixed(suffixConfig)},
-		{id: childContract, step: stepComputeConfig, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixContract), build: computeContract},
-		{id: childRemoteContract, step: stepComputeConfig, kind: KindSecret, stage: render.StageConfig, policy: exact, name: suffixed(suffixRemote), build: remoteContract, off: "spec.remoteCompute is not set"},
+		{ID: childDBSync, Step: stepDatabase, Kind: render.KindJob, Stage: render.StageJobs, Policy: once, Name: suffixed(suffixDBSync), Build: migrationJob(childDBSync)},
+		{ID: childDBExpand, Step: stepDatabase, Kind: render.KindJob, Stage: render.StageJobs, Policy: once, Name: suffixed(suffixDBExpand), Build: migrationJob(childDBExpand), Outside: noUpgrade},
+		{ID: childDBMigrate, Step: stepDatabase, Kind: render.KindJob, Stage: render.StageJobs, Policy: once, Name: suffixed(suffixDBMigrate), Build: migrationJob(childDBMigrate), Outside: noUpgrade},
+		{ID: childDBContract, Step: stepDatabase, Kind: render.KindJob, Stage: render.StageJobs, Policy: once, Name: suffixed(suffixDBContract), Build: migrationJob(childDBContract), Outside: noUpgrade},
 
-		{
-			id: "api/database", step: stepDatabase, kind: KindDatabase, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true,
-			build: database(apiBlock, suffixed(suffixAPIDatabase), apiSchema),
-		},
-		{id: "api/user", step: stepDatabase, kind: KindUser, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true, build: user(apiBlock)},
-		{
-			id: "api/grant", step: stepDatabase, kind: KindGrant, stage: render.StageDatabase, name: suffixed(suffixAPIDatabase), data: true,
-			build: grant(apiBlock, suffixed(suffixAPIDatabase), apiSchema),
-		},
-		{
-			id: "cell/database", step: stepDatabase, kind: KindDatabase, stage: render.StageDatabase, name: instanceName, data: true,
-			build: database(cellBlock, instanceName, cellSchema),
-		},
-		{
-			id: "cell0/database", step: stepDatabase, kind: KindDatabase, stage: render.StageDatabase, name: cell0Name, data: true,
-			build: database(cellBlock, cell0Name, cell0Schema),
-		},
-		{id: "cell/user", step: stepDatabase, kind: KindUser, stage: render.StageDatabase, name: instanceName, data: true, build: user(cellBlock)},
-		{
-			id: "cell/grant", step: stepDatabase, kind: KindGrant, stage: render.StageDatabase, name: instanceName, data: true,
-			build: grant(cellBlock, instanceName, cellSchema),
-		},
-		{
-			id: "cell0/grant", step: stepDatabase, kind: KindGrant, stage: render.StageDatabase, name: cell0Name, data: true,
-			build: grant(cellBlock, cell0Name, cell0Schema),
-		},
-		{id: childDBSync, step: stepDatabase, kind: KindJob, stage: render.StageJobs, policy: once, name: suffixed(suffixDBSync), build: migrationJob(childDBSync)},
-		{id: childDBExpand, step: stepDatabase, kind: KindJob, stage: render.StageJobs, policy: once, name: suffixed(suffixDBExpand), build: migrationJob(childDBExpand)},
-		{id: childDBMigrate, step: stepDatabase, kind: KindJob, stage: render.StageJobs, policy: once, name: suffixed(suffixDBMigrate), build: migrationJob(childDBMigrate)},
-		{id: childDBContract, step: stepDatabase, kind: KindJob, stage: render.StageJobs, policy: once, name: suffixed(suffixDBContract), build: migrationJob(childDBContract)},
+		{ID: "conductor/deployment", Step: stepConductor, Kind: render.KindDeployment, Stage: render.StageWorkloads, Policy: recreate, Name: conductor.name, Build: deployment(&conductor)},
+		{ID: "scheduler/deployment", Step: stepScheduler, Kind: render.KindDeployment, Stage: render.StageWorkloads, Policy: recreate, Name: scheduler.name, Build: deployment(&scheduler)},
+		{ID: "metadata/deployment", Step: stepMetadata, Kind: render.KindDeployment, Stage: render.StageWorkloads, Policy: recreate, Name: metadata.name, Build: deployment(&metadata)},
+		{ID: "metadata/service", Step: stepMetadata, Kind: render.KindService, Stage: render.StageNetwork, Name: metadata.name, Build: service(&metadata)},
+		{ID: "console/deployment", Step: stepConsoleProxy, Kind: render.KindDeployment, Stage: render.StageWorkloads, Policy: recreate, Name: consoleProxy.name, Build: deployment(&consoleProxy), Off: offConsole},
+		{ID: "console/service", Step: stepConsoleProxy, Kind: render.KindService, Stage: render.StageNetwork, Name: consoleProxy.name, Build: service(&consoleProxy), Off: offConsole},
+		{ID: "api/deployment", Step: stepDeployment, Kind: render.KindDeployment, Stage: render.StageWorkloads, Policy: recreate, Name: api.name, Build: deployment(&api), Yields: scaledReplicas},
+		{ID: "api/service", Step: stepDeployment, Kind: render.KindService, Stage: render.StageNetwork, Name: api.name, Build: service(&api)},
+		{ID: "api/budget", Step: stepDeployment, Kind: render.KindPDB, Stage: render.StageNetwork, Name: instanceName, Build: disruptionBudget},
 
-		{id: "conductor/deployment", step: stepConductor, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: conductor.name, build: deployment(&conductor)},
-		{id: "scheduler/deployment", step: stepScheduler, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: scheduler.name, build: deployment(&scheduler)},
-		{id: "metadata/deployment", step: stepMetadata, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: metadata.name, build: deployment(&metadata)},
-		{id: "metadata/service", step: stepMetadata, kind: KindService, stage: render.StageNetwork, name: metadata.name, build: service(&metadata)},
-		{id: "console/deployment", step: stepConsoleProxy, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: consoleProxy.name, build: deployment(&consoleProxy), off: offConsole},
-		{id: "console/service", step: stepConsoleProxy, kind: KindService, stage: render.StageNetwork, name: consoleProxy.name, build: service(&consoleProxy), off: offConsole},
-		{id: "api/deployment", step: stepDeployment, kind: KindDeployment, stage: render.StageWorkloads, policy: recreate, name: api.name, build: deployment(&api), yields: scaledReplicas},
-		{id: "api/service", step: stepDeployment, kind: KindService, stage: render.StageNetwork, name: api.name, build: service(&api)},
-		{id: "api/budget", step: stepDeployment, kind: KindPDB, stage: render.StageNetwork, name: instanceName, build: disruptionBudget},
+		{ID: "db-archive", Step: stepDBArchive, Kind: render.KindCronJob, Stage: render.StageWorkloads, Name: archiveName, Build: archiveCronJob},
 
-		{id: "db-archive", step: stepDBArchive, kind: KindCronJob, stage: render.StageWorkloads, name: archiveName, build: archiveCronJob},
-
-		{id: apiRoute.child, step: stepHTTPRoute, kind: KindHTTPRoute, stage: render.StageNetwork, name: apiRoute.name, build: httpRoute(&apiRoute), off: "spec.gateway is not set"},
-		{id: metadataRoute.child, step: stepMetadataRoute, kind: KindHTTPRoute, stage: render.StageNetwork, name: metadataRoute.name, build: httpRoute(&metadataRoute), off: "spec.metadata.gateway is not set"},
-		{id: consoleRoute.child, step: stepConsoleRoute, kind: KindHTTPRoute, stage: render.StageNetwork, name: consoleRoute.name, build: httpRoute(&consoleRoute), off: "spec.consoleProxy.gateway is not set or the proxy is off"},
-		{id: "api/hpa", step: stepHPA, kind: KindHPA, stage: render.StageNetwork, name: instanceName, build: horizontalAutoscaler, off: "spec.autoscaling is not set"},
-		{id: "conductor/vpa", step: stepVPA, kind: KindVPA, stage: render.StageNetwork, name: conductor.name, build: verticalAutoscaler(&conductor), off: "spec.conductor.deployment.verticalAutoscaling is not set"},
-		{id: "scheduler/vpa", step: stepVPA, kind: KindVPA, stage: render.StageNetwork, name: scheduler.name, build: verticalAutoscaler(&scheduler), off: "spec.scheduler.deployment.verticalAutoscaling is not set"},
-		{id: "metadata/vpa", step: stepVPA, kind: KindVPA, stage: render.StageNetwork, name: metadata.name, build: verticalAutoscaler(&metadata), off: "spec.metadata.deployment.verticalAutoscaling is not set"},
-		{id: "console/vpa", step: stepVPA, kind: KindVPA, stage: render.StageNetwork, name: consoleProxy.name, build: verticalAutoscaler(&consoleProxy), off: "spec.consoleProxy.deployment.verticalAutoscaling is not set"},
-		{id: "api/vpa", step: stepVPA, kind: KindVPA, stage: render.StageNetwork, name: api.name, build: verticalAutoscaler(&api), off: "spec.api.deployment.verticalAutoscaling is not set"},
-		{id: "network-policy", step: stepNetworkPolicy, kind: KindNetworkPolicy, stage: render.StageNetwork, name: instanceName, build: networkPolicy, off: offPolicy},
-		{id: "console/network-policy", step: stepNetworkPolicy, kind: KindNetworkPolicy, stage: render.StageNetwork, name: consoleProxy.name, build: consolePolicy, off: offPolicy + ", or " + offConsole},
-	}
+		{ID: apiRoute.child, Step: stepHTTPRoute, Kind: render.KindHTTPRoute, Stage: render.StageNetwork, Name: apiRoute.name, Build: httpRoute(&apiRoute), Off: "spec.gateway is not set"},
+		{ID: metadataRoute.child, Step: stepMetadataRoute, Kind: render.KindHTTPRoute, Stage: render.StageNetwork, Name: metadataRoute.name, Build: httpRoute(&metadataRoute), Off: "spec.metadata.gateway is not set"},
+		{ID: consoleRoute.child, Step: stepConsoleRoute, Kind: render.KindHTTPRoute, Stage: render.StageNetwork, Name: consoleRoute.name, Build: httpRoute(&consoleRoute), Off: "spec.consoleProxy.gateway is not set or the proxy is off"},
+		{ID: "api/hpa", Step: stepHPA, Kind: render.KindHPA, Stage: render.StageNetwork, Name: instanceName, Build: horizontalAutoscaler, Off: "spec.autoscaling is not set"},
+		{ID: "conductor/vpa", Step: stepVPA, Kind: render.KindVPA, Stage: render.StageNetwork, Name: conductor.name, Build: verticalAutoscaler(&conductor), Off: "spec.conductor.deployment.verticalAutoscaling is not set"},
+		{ID: "scheduler/vpa", Step: stepVPA, Kind: render.KindVPA, Stage: render.StageNetwork, Name: scheduler.name, Build: verticalAutoscaler(&scheduler), Off: "spec.scheduler.deployment.verticalAutoscaling is not set"},
+		{ID: "metadata/vpa", Step: stepVPA, Kind: render.KindVPA, Stage: render.StageNetwork, Name: metadata.name, Build: verticalAutoscaler(&metadata), Off: "spec.metadata.deployment.verticalAutoscaling is not set"},
+		{ID: "console/vpa", Step: stepVPA, Kind: render.KindVPA, Stage: render.StageNetwork, Name: consoleProxy.name, Build: verticalAutoscaler(&consoleProxy), Off: "spec.consoleProxy.deployment.verticalAutoscaling is not set"},
+		{ID: "api/vpa", Step: stepVPA, Kind: render.KindVPA, Stage: render.StageNetwork, Name: api.name, Build: verticalAutoscaler(&api), Off: "spec.api.deployment.verticalAutoscaling is not set"},
+		{ID: "network-policy", Step: stepNetworkPolicy, Kind: render.KindNetworkPolicy, Stage: render.StageNetwork, Name: instanceName, Build: networkPolicy, Off: offPolicy},
+		{ID: "console/network-policy", Step: stepNetworkPolicy, Kind: render.KindNetworkPolicy, Stage: render.StageNetwork, Name: consoleProxy.name, Build: consolePolicy, Off: offPolicy + ", or " + offConsole},
+	},
 }
 
-// Kinds lists every kind a Nova owns, for watches and the sweep of a target cluster.
-func Kinds() []schema.GroupVersionKind {
-	seen := map[schema.GroupVersionKind]bool{}
-	var kinds []schema.GroupVersionKind
-	for _, c := range children {
-		if !seen[c.kind] {
-			seen[c.kind] = true
-			kinds = append(kinds, c.kind)
-		}
-	}
-	return kinds
-}
+// About is what shells, metrics and explanations ask about the kind.
+func About() pipeline.Kind { return index.Untyped() }

@@ -6,13 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/c5c3/nova-operator/api/catalog"
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render/ini"
 )
-
-// PlaceholderDB is what the configuration has in place of a database URL, which reaches
-// the process by its environment.
-const PlaceholderDB = "mysql+pymysql://placeholder"
 
 // Paths inside the pods.
 const (
@@ -64,8 +61,8 @@ func novaConf(n *v1alpha1.Nova) ini.File {
 		f.Set("DEFAULT", "log_config_append", configDir+"/"+loggingFile)
 	}
 	f.Set("api", "local_metadata_per_cell", "false")
-	f.Set("api_database", "connection", PlaceholderDB)
-	f.Set("database", "connection", PlaceholderDB)
+	f.Set("api_database", "connection", catalog.PlaceholderConnection)
+	f.Set("database", "connection", catalog.PlaceholderConnection)
 	servers := strings.Join(cacheServers(n), ",")
 	if servers != "" {
 		f.Set("keystone_authtoken", "memcached_servers", servers)

@@ -12,7 +12,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
 	"github.com/c5c3/nova-operator/render/ini/initest"
+	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
 // awkwardValues hold every character class that some reader on the way to nova
@@ -47,17 +49,17 @@ spec:
 func busCredential(value string) string { return strings.ReplaceAll(value, "/", "!") }
 
 // withCredential decides about a Nova whose every credential is one value.
-func withCredential(t testing.TB, value string) Result {
+func withCredential(t testing.TB, value string) pipeline.Decision {
 	t.Helper()
 	v := render.Sensitive(value)
-	login := SecretData{"username": v, "password": v}
+	login := facts.SecretData{"username": v, "password": v}
 	bus := render.Sensitive(busCredential(value))
 	r, placeholders := Settle(Input{Nova: parse(t, credentialsNova), Observed: Observed{
-		Secrets: map[string]SecretData{
+		Secrets: map[string]facts.SecretData{
 			"api-db": login, "cell-db": login, "service": {"password": v}, "metadata": {"shared_secret": v},
 			"bus": {"username": bus, "password": bus, "host": "mq.example.com", "port": "5672"},
 		},
-		RabbitmqClusters: map[string]RabbitmqCluster{"rabbitmq": {UserSecret: "bus"}},
+		RabbitmqClusters: map[string]facts.RabbitmqCluster{"rabbitmq": {UserSecret: "bus"}},
 	}})
 	if r.Err != nil || len(placeholders) > 0 {
 		t.Fatal(r.Err, placeholders)
@@ -67,11 +69,11 @@ func withCredential(t testing.TB, value string) Result {
 
 // environments are the variables of every container as its process sees them, by
 // object and variable.
-func environments(t testing.TB, r Result) map[string]map[string]string {
+func environments(t testing.TB, r pipeline.Decision) map[string]map[string]string {
 	t.Helper()
 	secrets := map[string]map[string]string{}
 	for _, o := range r.Set.Desired {
-		if o.Key().GroupVersionKind == KindSecret {
+		if o.Key().GroupVersionKind == render.KindSecret {
 			data, _, err := unstructured.NestedStringMap(o.Content.Object, "data")
 			if err != nil {
 				t.Fatal(err)
@@ -199,7 +201,7 @@ func (t tb) Helper()                           {}
 // connection must not trim them.
 func TestCredentials_AStaticLoginKeepsItsNewline(t *testing.T) {
 	n := parse(t, minimalYAML)
-	r, _ := Settle(Input{Nova: n, Observed: Observed{Secrets: map[string]SecretData{
+	r, _ := Settle(Input{Nova: n, Observed: Observed{Secrets: map[string]facts.SecretData{
 		"nova-db": {"username": "u", "password": "p\n"},
 	}}})
 	got := environments(t, r)["Deployment.apps openstack/nova"]["OS_DATABASE__CONNECTION"]

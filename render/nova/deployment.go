@@ -36,12 +36,12 @@ func deployment(r *role) builder {
 			return nil, err
 		}
 		spec := appsv1ac.DeploymentSpec().
-			WithSelector(metav1ac.LabelSelector().WithMatchLabels(selectorLabels(p.nova, r.component))).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(labelsOf(p.nova).Selector(r.component))).
 			WithStrategy(strategy).
 			WithTemplate(template)
 		spec.Replicas = p.replicas(r, block)
 		return appsv1ac.Deployment(r.name(p.nova), p.nova.Namespace).
-			WithLabels(componentLabels(p.nova, r.component)).
+			WithLabels(labelsOf(p.nova).Component(r.component)).
 			WithSpec(spec), nil
 	}
 }
@@ -104,7 +104,7 @@ func workloadTemplate(p *pass, r *role, block *v1alpha1.DeploymentSpec) (*corev1
 		return nil, err
 	}
 	return corev1ac.PodTemplateSpec().
-		WithLabels(componentLabels(p.nova, r.component)).
+		WithLabels(labelsOf(p.nova).Component(r.component)).
 		WithAnnotations(p.digests(r)).
 		WithSpec(spec), nil
 }
@@ -162,7 +162,7 @@ func topologySpread(n *v1alpha1.Nova, r *role, block *v1alpha1.DeploymentSpec) (
 			WithMaxSkew(1).
 			WithTopologyKey(key).
 			WithWhenUnsatisfiable(corev1.ScheduleAnyway).
-			WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(selectorLabels(n, r.component))))
+			WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(labelsOf(n).Selector(r.component))))
 	}
 	return out, nil
 }
@@ -182,7 +182,7 @@ func (p *pass) digests(r *role) map[string]string {
 		annotations[v1alpha1.AnnotationMetadataSecretHash] = c.metadataSecret.Digest()
 	}
 	if r.followsRelease {
-		installed := p.out.Status.InstalledRelease
+		installed := p.status.InstalledRelease
 		if installed == "" {
 			installed = p.nova.Spec.OpenStackRelease
 		}

@@ -18,6 +18,8 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/pipeline"
 	"github.com/c5c3/nova-operator/render/stream"
 )
 
@@ -26,7 +28,7 @@ var update = flag.Bool("update", false, "rewrite want.yaml of every fixture")
 const fixtures = "../../fixtures/nova"
 
 // fixtureSettings are the operator's in every fixture.
-var fixtureSettings = Settings{OperatorNamespace: "nova-operator"}
+var fixtureSettings = render.Settings{OperatorNamespace: "nova-operator"}
 
 // fixture is one case: a Nova and, where gates matter, an observation.
 type fixture struct {
@@ -36,7 +38,7 @@ type fixture struct {
 	settle bool
 }
 
-func (f fixture) decide() (Result, []string) {
+func (f fixture) decide() (pipeline.Decision, []string) {
 	if f.settle {
 		return Settle(f.in)
 	}
@@ -77,16 +79,16 @@ func TestFixtures_ShowEveryChild(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range loadFixtures(t) {
 		result, _ := f.decide()
-		for _, c := range children {
-			key := (&pass{nova: f.in.Nova}).key(c)
-			seen[c.id] = seen[c.id] || slices.ContainsFunc(result.Set.Desired, func(o render.Object) bool {
-				return o.Key() == key || c.id == childConfig && o.Key().Kind == key.Kind
+		for _, c := range index.Children {
+			key := c.Key(f.in.Nova)
+			seen[c.ID] = seen[c.ID] || slices.ContainsFunc(result.Set.Desired, func(o render.Object) bool {
+				return o.Key() == key || c.ID == childConfig && o.Key().Kind == key.Kind
 			})
 		}
 	}
-	for _, c := range children {
-		if !seen[c.id] {
-			t.Errorf("%s is desired in no fixture", c.id)
+	for _, c := range index.Children {
+		if !seen[c.ID] {
+			t.Errorf("%s is desired in no fixture", c.ID)
 		}
 	}
 }
@@ -101,7 +103,7 @@ func (f fixture) checkHash(t *testing.T) {
 	for name, job := range f.in.Observed.Jobs {
 		for _, o := range settled.Set.Desired {
 			hash := o.Content.GetAnnotations()[v1alpha1.AnnotationPodSpecHash]
-			if o.Key().GroupVersionKind == KindJob && o.Content.GetName() == name && job.TemplateHash != hash && job.TemplateHash != "stale" {
+			if o.Key().GroupVersionKind == render.KindJob && o.Content.GetName() == name && job.TemplateHash != hash && job.TemplateHash != "stale" {
 				t.Errorf("observed.yaml: jobs.%s.templateHash is neither stale nor %s", name, hash)
 			}
 		}
@@ -161,13 +163,13 @@ func (f *fixture) manifests(t testing.TB, raw []byte) {
 		var secret corev1.Secret
 		decodeStrict(t, document, &secret)
 		if f.in.Observed.Secrets == nil {
-			f.in.Observed.Secrets = map[string]SecretData{}
+			f.in.Observed.Secrets = map[string]facts.SecretData{}
 		}
-		data := SecretData{}
+		data := facts.SecretData{}
 		for key, value := range secret.StringData {
 			data[key] = render.Sensitive(value)
 		}
-		f.in.Observed.Secrets[SecretKey(f.in.Nova, secret.Namespace, secret.Name)] = data
+		f.in.Observed.Secrets[facts.SecretKey(f.in.Nova.Namespace, secret.Namespace, secret.Name)] = data
 	}
 }
 
@@ -209,14 +211,14 @@ type recordDocument struct {
 	Events   []stream.Event `json:"events,omitempty"`
 }
 
-func printed(t testing.TB, r Result, placeholders []string) []byte {
+func printed(t testing.TB, r pipeline.Decision, placeholders []string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	all := stream.Options{Reveal: func(string) bool { return true }}
 	if err := stream.Objects(&out, r.Set, all); err != nil {
 		t.Fatal(err)
 	}
-	document := decisionDocument{Report: stream.Describe(r.Result), Placeholders: placeholders, Status: r.Status}
+	document := decisionDocument{Report: stream.Describe(r), Placeholders: placeholders, Status: statusOf(r)}
 	for _, record := range r.Records {
 		d := recordDocument{Subject: record.Subject, UID: record.UID, Result: record.Result}
 		if record.Counted {
@@ -240,7 +242,7 @@ func printed(t testing.TB, r Result, placeholders []string) []byte {
 }
 
 // desired is the set as JSON, by key.
-func desired(r Result) map[string]string {
+func desired(r pipeline.Decision) map[string]string {
 	out := map[string]string{}
 	for _, o := range r.Set.Desired {
 		raw, _ := json.Marshal(o.Content.Object)

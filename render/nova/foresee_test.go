@@ -9,6 +9,8 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/foresee"
+	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
 // A forecast ends where nothing moves, and what it says together is what its passes say
@@ -17,14 +19,15 @@ func TestForesee_HoldsForAnyInput(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		in := randomInput(rt, t)
 		before := in.Nova.DeepCopy()
-		f := Foresee(in)
+		world := in.clone()
+		f := foresee.Run(world)
 		if !reflect.DeepEqual(before, in.Nova) {
 			rt.Fatal("the resource was written to")
 		}
-		if len(f.Passes) == maxSettle {
-			rt.Fatalf("nothing settled after %d passes", maxSettle)
+		if len(f.Passes) == foresee.MaxPasses {
+			rt.Fatalf("nothing settled after %d passes", foresee.MaxPasses)
 		}
-		if !reflect.DeepEqual(Decide(f.End).Conditions, f.Last.Conditions) {
+		if !reflect.DeepEqual(world.Decide().Conditions, f.Last.Conditions) {
 			rt.Fatal("the end decides something else")
 		}
 		eachInOneList(rt, f)
@@ -36,7 +39,7 @@ func TestForesee_HoldsForAnyInput(t *testing.T) {
 }
 
 // eachInOneList fails when a forecast loses an object or says two things about it.
-func eachInOneList(rt *rapid.T, f Forecast) {
+func eachInOneList(rt *rapid.T, f foresee.Forecast) {
 	lists := map[render.Key]int{}
 	for _, o := range f.Set.Desired {
 		lists[o.Key()]++
@@ -65,18 +68,15 @@ func TestForesee_FollowsAnUpgrade(t *testing.T) {
 	in := readyWorld(t, func(n *v1alpha1.Nova) { n.Spec.OpenStackRelease, n.Spec.Image.Tag = "2025.2", "2025.2" })
 	in.Nova.Spec.OpenStackRelease, in.Nova.Spec.Image.Tag = "2026.1", "2026.1"
 	f := Foresee(in)
-	var phases []v1alpha1.UpgradePhase
-	for _, change := range f.Phases {
-		phases = append(phases, change.To)
+	var phases []string
+	for _, turn := range turnsOf(f) {
+		phases = append(phases, turn.To)
 	}
-	want := []v1alpha1.UpgradePhase{
-		v1alpha1.UpgradePhaseExpanding, v1alpha1.UpgradePhaseMigrating, v1alpha1.UpgradePhaseRollingUpdate, v1alpha1.UpgradePhaseContracting, "",
-	}
-	if !slices.Equal(want, phases) {
+	if want := []string{"Expanding", "Migrating", "RollingUpdate", "Contracting", ""}; !slices.Equal(want, phases) {
 		t.Errorf("phases %v", phases)
 	}
-	if f.Last.Status.InstalledRelease != "2026.1" || len(f.Replaced) != 1 {
-		t.Errorf("installed %s, replaced %v", f.Last.Status.InstalledRelease, f.Replaced)
+	if statusOf(f.Last).InstalledRelease != "2026.1" || len(f.Replaced) != 1 {
+		t.Errorf("installed %s, replaced %v", statusOf(f.Last).InstalledRelease, f.Replaced)
 	}
 }
 
@@ -95,10 +95,20 @@ func TestForesee_AssumesNoInput(t *testing.T) {
 func TestForesee_TakesAnUpgradeBack(t *testing.T) {
 	in := readyWorld(t, func(n *v1alpha1.Nova) { n.Spec.OpenStackRelease, n.Spec.Image.Tag = "2025.2", "2025.2" })
 	in.Nova.Status.UpgradePhase, in.Nova.Status.TargetRelease = v1alpha1.UpgradePhaseMigrating, "2026.1"
-	want := []PhaseChange{{Pass: 0, From: v1alpha1.UpgradePhaseMigrating, Aborted: true}}
-	if f := Foresee(in); !slices.Equal(want, f.Phases) {
-		t.Errorf("phases %+v", f.Phases)
+	want := []pipeline.Turn{{From: "Migrating", Aborted: true}}
+	if f := Foresee(in); f.First.Turn == nil || !slices.Equal(want, turnsOf(f)) {
+		t.Errorf("turns %+v", turnsOf(f))
 	}
+}
+
+// turnsOf are the turns of the phase in a forecast, in order.
+func turnsOf(f foresee.Forecast) (turns []pipeline.Turn) {
+	for _, pass := range f.Passes {
+		if pass.Turn != nil {
+			turns = append(turns, *pass.Turn)
+		}
+	}
+	return turns
 }
 
 // What can't be written holds the later waves, as in the applier; what stands in the same
@@ -108,7 +118,7 @@ func TestForesee_WaitsBehindWhatIsRefused(t *testing.T) {
 		in := readyWorld(t, nil)
 		in.Nova.Spec.Image.Tag = "2026.1-next"
 		in.Observed.Deployments = nil
-		f := Foresee(in, render.Key{GroupVersionKind: KindSecret, Namespace: in.Nova.Namespace, Name: name})
+		f := Foresee(in, render.Key{GroupVersionKind: render.KindSecret, Namespace: in.Nova.Namespace, Name: name})
 		for _, o := range f.Set.Desired {
 			if o.Stage > render.StageConfig {
 				desired++

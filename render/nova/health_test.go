@@ -13,6 +13,8 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/pipeline"
 	"github.com/c5c3/nova-operator/test/gitops/health"
 )
 
@@ -35,10 +37,10 @@ func newWitness(t *testing.T) *witness {
 }
 
 // decided shows a Nova as a decision about it is recorded.
-func (w *witness) decided(t *testing.T, n *v1alpha1.Nova, r Result) {
+func (w *witness) decided(t *testing.T, n *v1alpha1.Nova, r pipeline.Decision) {
 	t.Helper()
 	after := n.DeepCopy()
-	after.Status = r.Status
+	after.Status = statusOf(r)
 	after.Status.Conditions = slices.Clone(n.Status.Conditions)
 	for _, c := range r.Conditions {
 		meta.SetStatusCondition(&after.Status.Conditions, c)
@@ -172,15 +174,15 @@ func (w *witness) upgrade(t *testing.T) {
 			break
 		}
 		pass()
-		s.jobs(func(j *Job) { j.Failed, j.Failure = true, "BackoffLimitExceeded: no" }, false)
+		s.jobs(func(j *facts.Job) { j.Failed, j.Failure = true, "BackoffLimitExceeded: no" }, false)
 		pass()
 		s.to("2027.1", "2027.1")
 		pass()
 		s.to("2026.2", "2026.2")
 		s.seen.Jobs = maps.Clone(s.seen.Jobs)
-		maps.DeleteFunc(s.seen.Jobs, func(_ string, j Job) bool { return j.Failed })
+		maps.DeleteFunc(s.seen.Jobs, func(_ string, j facts.Job) bool { return j.Failed })
 		pass()
-		s.jobs(func(*Job) {}, true)
+		s.jobs(func(*facts.Job) {}, true)
 		s.roll(false)
 	}
 	if s.nova.Status.InstalledRelease != "2026.2" {
@@ -197,11 +199,11 @@ func (w *witness) upgrade(t *testing.T) {
 
 // refused shows what becomes of a Nova one of whose children can't be written.
 func (w *witness) refused(t *testing.T, err error, want string) {
-	for _, c := range children {
+	for _, c := range index.Children {
 		in := readyWorld(t, nil)
 		r := Decide(in)
-		r.ApplyFailed(in.Nova, render.Key{GroupVersionKind: c.kind, Namespace: in.Nova.Namespace, Name: c.name(in.Nova)}, fmt.Errorf("%s: %w", c.id, err))
-		after := statusOf(in.Nova, r)
+		About().ApplyFailed(in.Nova, &r, render.Key{GroupVersionKind: c.Kind, Namespace: in.Nova.Namespace, Name: c.Name(in.Nova)}, fmt.Errorf("%s: %w", c.ID, err))
+		after := recordedStatus(in.Nova, r)
 		w.note(after)
 		for _, condition := range v1alpha1.NovaConditions() {
 			if live := meta.FindStatusCondition(r.Conditions, condition); live.Status != metav1.ConditionTrue {
@@ -211,10 +213,10 @@ func (w *witness) refused(t *testing.T, err error, want string) {
 	}
 }
 
-func statusOf(n *v1alpha1.Nova, r Result) *v1alpha1.Nova {
+func recordedStatus(n *v1alpha1.Nova, r pipeline.Decision) *v1alpha1.Nova {
 	n = n.DeepCopy()
 	n.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindNova}
-	n.Status = r.Status
+	n.Status = statusOf(r)
 	n.Status.Conditions = r.Conditions
 	return n
 }

@@ -2,12 +2,13 @@ package nova
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
 	"github.com/c5c3/nova-operator/render/pod"
+	"github.com/c5c3/nova-operator/render/workload"
 )
 
 // migration is one run-once Job of the schemas.
@@ -32,12 +33,7 @@ var migrations = map[string]migration{
 	}},
 }
 
-// migrationRetries is how often a failed try is repeated. An unreachable database
-// costs about 207 s a try.
-const migrationRetries = 4
-
-// migrationJob builds a run-once Job. There is no TTL, because the finished Job is the
-// record that its template ran, and no deadline, because a long backfill is legitimate.
+// migrationJob builds the run-once Job of a migration.
 func migrationJob(id string) builder {
 	return func(p *pass) (render.Resource, error) {
 		m := migrations[id]
@@ -45,15 +41,23 @@ func migrationJob(id string) builder {
 		if err != nil {
 			return nil, err
 		}
-		hash, err := templateHash(template)
-		if err != nil {
-			return nil, err
-		}
-		return batchv1ac.Job(p.nova.Name+m.suffix, p.nova.Namespace).
-			WithLabels(componentLabels(p.nova, m.component)).
-			WithAnnotations(map[string]string{v1alpha1.AnnotationPodSpecHash: hash}).
-			WithSpec(batchv1ac.JobSpec().WithBackoffLimit(migrationRetries).WithTemplate(template)), nil
+		return workload.RunOnceJob(p.nova.Name+m.suffix, p.nova.Namespace, labelsOf(p.nova).Component(m.component), template)
 	}
+}
+
+// runOnce decides about the Job of a migration.
+func (p *pass) runOnce(id string) (facts.Job, workload.JobState) {
+	m := migrations[id]
+	live, exists := p.seen.Jobs[p.nova.Name+m.suffix]
+	if !exists {
+		return facts.Job{}, workload.JobRunning
+	}
+	template, err := m.template(p)
+	if err != nil {
+		p.Refuse(err)
+		return live, workload.JobRunning
+	}
+	return live, workload.RunOnce(p.Pass, id, live, template)
 }
 
 // template is the pod template of a migration, from which its hash is taken.
@@ -95,7 +99,7 @@ func jobTemplate(p *pass, component string, restart corev1.RestartPolicy, argv [
 	if err := pod.Place(spec, jobPlacement(n, jobs)); err != nil {
 		return nil, err
 	}
-	return corev1ac.PodTemplateSpec().WithLabels(componentLabels(n, component)).WithSpec(spec), nil
+	return corev1ac.PodTemplateSpec().WithLabels(labelsOf(n).Component(component)).WithSpec(spec), nil
 }
 
 // jobPriority falls back to the API's class; an empty one opts out.

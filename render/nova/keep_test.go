@@ -8,15 +8,16 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
 )
 
-// generation is a ConfigMap of an earlier render.
-func generation(name string, day int) ConfigMap {
-	return ConfigMap{Name: name, Created: time.Unix(int64(day)*86400, 0), Keys: []string{"nova.conf"}}
+// generation is a facts.ConfigMap of an earlier render.
+func generation(name string, day int) facts.ConfigMap {
+	return facts.ConfigMap{Name: name, Created: time.Unix(int64(day)*86400, 0), Keys: []string{"nova.conf"}}
 }
 
 func TestKeep_History(t *testing.T) {
-	old := []ConfigMap{generation("a", 1), generation("b", 2), generation("c", 3), generation("d", 4), generation("e", 5)}
+	old := []facts.ConfigMap{generation("a", 1), generation("b", 2), generation("c", 3), generation("d", 4), generation("e", 5)}
 	for name, tc := range map[string]struct {
 		change func(*Input)
 		want   map[string]string
@@ -30,19 +31,19 @@ func TestKeep_History(t *testing.T) {
 		},
 		"of equal age the higher name is newer": {
 			func(in *Input) {
-				in.Observed.ConfigMaps = []ConfigMap{generation("a", 1), generation("b", 1), generation("c", 1), generation("d", 1)}
+				in.Observed.ConfigMaps = []facts.ConfigMap{generation("a", 1), generation("b", 1), generation("c", 1), generation("d", 1)}
 			},
 			map[string]string{"d": "history", "c": "history", "b": "history"},
 		},
 		"what a Deployment mounts stays, whatever its age": {
-			deploymentOf("nova-scheduler", func(d *Deployment) { d.ConfigMap = "a" }),
+			deploymentOf("nova-scheduler", func(d *facts.Deployment) { d.ConfigMap = "a" }),
 			map[string]string{"e": "history", "d": "history", "c": "history", "a": "a live pod template mounts it"},
 		},
 		"what a Job, the archive or one of its runs mounts stays": {
 			func(in *Input) {
-				syncJob(func(j *Job) { j.ConfigMap = "a" })(in)
+				syncJob(func(j *facts.Job) { j.ConfigMap = "a" })(in)
 				in.Observed.ArchiveConfigMap = "b"
-				in.Observed.ArchiveJobs = []Job{run("x", 1, func(j *Job) { j.ConfigMap = "e" })}
+				in.Observed.ArchiveJobs = []facts.Job{run("x", 1, func(j *facts.Job) { j.ConfigMap = "e" })}
 				in.Nova.Annotations[v1alpha1.AnnotationLastJobUID(v1alpha1.JobSubjectDBArchive)] = "uid-x"
 			},
 			map[string]string{"e": "a live pod template mounts it", "d": "history", "c": "history", "b": "a live pod template mounts it", "a": "a live pod template mounts it"},
@@ -57,14 +58,14 @@ func TestKeep_History(t *testing.T) {
 			r := Decide(in)
 			got := map[string]string{}
 			for _, h := range r.Set.Held {
-				if h.GroupVersionKind == KindConfigMap {
+				if h.GroupVersionKind == render.KindConfigMap {
 					got[h.Name] = h.Gate
 				}
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if len(r.Set.Prunable) != 1 || r.Set.Prunable[0] != KindConfigMap {
+			if len(r.Set.Prunable) != 1 || r.Set.Prunable[0] != render.KindConfigMap {
 				t.Errorf("prunable: %v", r.Set.Prunable)
 			}
 		})
@@ -103,12 +104,12 @@ func TestKeep_DataStays(t *testing.T) {
 			change(in.Nova)
 			r := Decide(in)
 			for _, a := range r.Set.Absent {
-				if a.Group == mariadbGroup.Group {
+				if a.Group == render.KindMariaDB.Group {
 					t.Errorf("%s goes", a.Key)
 				}
 			}
 			for _, kind := range r.Set.Prunable {
-				if kind.Group == mariadbGroup.Group {
+				if kind.Group == render.KindMariaDB.Group {
 					t.Errorf("%s is prunable", kind)
 				}
 			}
@@ -116,13 +117,13 @@ func TestKeep_DataStays(t *testing.T) {
 	}
 }
 
-func TestFinalize_MarksInOnePassAndReleasesInTheNext(t *testing.T) {
+func TestTeardown_MarksInOnePassAndReleasesInTheNext(t *testing.T) {
 	in := readyWorld(t, nil)
-	first := Finalize(in)
+	first := Teardown(in)
 	var want []render.Key
-	for _, c := range children {
-		if c.data {
-			want = append(want, render.Key{GroupVersionKind: c.kind, Namespace: "openstack", Name: c.name(in.Nova)})
+	for _, c := range index.Children {
+		if c.Data {
+			want = append(want, render.Key{GroupVersionKind: c.Kind, Namespace: "openstack", Name: c.Name(in.Nova)})
 		}
 	}
 	var got []render.Key
@@ -135,12 +136,12 @@ func TestFinalize_MarksInOnePassAndReleasesInTheNext(t *testing.T) {
 	if first.Release || first.Requeue != pollDatabase || len(first.Events) != 1 || first.Events[0].Reason != v1alpha1.EventFinalizingDatabase {
 		t.Errorf("first pass: %+v", first)
 	}
-	for _, list := range []map[string]Readiness{in.Observed.Databases, in.Observed.Users, in.Observed.Grants} {
+	for _, list := range []map[string]facts.Readiness{in.Observed.Databases, in.Observed.Users, in.Observed.Grants} {
 		for name := range list {
-			list[name] = Readiness{Deleting: true}
+			list[name] = facts.Readiness{Deleting: true}
 		}
 	}
-	second := Finalize(in)
+	second := Teardown(in)
 	if !second.Release || len(second.Set.Absent) > 0 || len(second.Events) != 1 || second.Events[0].Reason != v1alpha1.EventDatabaseFinalized {
 		t.Errorf("second pass: %+v", second)
 	}

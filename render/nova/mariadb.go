@@ -7,9 +7,6 @@ import (
 	"github.com/c5c3/nova-operator/render"
 )
 
-// MariaDB's kinds, written out because its Go types send zero values as wishes.
-var mariadbGroup = schema.GroupVersion{Group: "k8s.mariadb.com", Version: "v1alpha1"}
-
 // dbBlock is one of the two databases of the spec.
 type dbBlock struct {
 	spec *v1alpha1.DatabaseSpec
@@ -52,7 +49,7 @@ func (b dbBlock) static() bool {
 func mariadbObject(p *pass, kind schema.GroupVersionKind, name string, b dbBlock, spec map[string]any) render.Resource {
 	spec["mariaDbRef"] = map[string]any{"name": b.spec.ClusterRef.Name}
 	labels := map[string]any{}
-	for key, value := range commonLabels(p.nova) {
+	for key, value := range labelsOf(p.nova).Common() {
 		labels[key] = value
 	}
 	return map[string]any{
@@ -71,7 +68,7 @@ func database(block func(*v1alpha1.Nova) dbBlock, name, schema func(*v1alpha1.No
 		if !b.spec.Managed() {
 			return nil, nil
 		}
-		return mariadbObject(p, KindDatabase, name(p.nova), b, map[string]any{
+		return mariadbObject(p, render.KindDatabase, name(p.nova), b, map[string]any{
 			"characterSet": "utf8", "collate": "utf8_general_ci", "name": schema(p.nova),
 		}), nil
 	}
@@ -83,7 +80,7 @@ func user(block func(*v1alpha1.Nova) dbBlock) builder {
 		if !b.static() {
 			return nil, nil
 		}
-		return mariadbObject(p, KindUser, b.instance, b, map[string]any{
+		return mariadbObject(p, render.KindUser, b.instance, b, map[string]any{
 			"passwordSecretKeyRef": map[string]any{"name": b.spec.SecretRef.Name, "key": keyPassword},
 			"maxUserConnections":   b.budget,
 		}), nil
@@ -96,7 +93,7 @@ func grant(block func(*v1alpha1.Nova) dbBlock, name, schema func(*v1alpha1.Nova)
 		if !b.static() {
 			return nil, nil
 		}
-		return mariadbObject(p, KindGrant, name(p.nova), b, map[string]any{
+		return mariadbObject(p, render.KindGrant, name(p.nova), b, map[string]any{
 			"privileges": []any{"ALL PRIVILEGES"}, "database": schema(p.nova), "table": "*", "username": b.instance,
 		}), nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render/workload"
 )
 
 // Suffixes of the children that are named after their Nova.
@@ -90,35 +91,7 @@ func serviceHost(n *v1alpha1.Nova, service string) string {
 	return service + "." + n.Namespace + ".svc.cluster.local"
 }
 
-// commonLabels go on every child.
-func commonLabels(n *v1alpha1.Nova) map[string]string {
-	return map[string]string{
-		v1alpha1.LabelName:      v1alpha1.AppNova,
-		v1alpha1.LabelInstance:  n.Name,
-		v1alpha1.LabelManagedBy: v1alpha1.ManagedByNova,
-	}
-}
-
-// componentLabels are the common ones and the component.
-func componentLabels(n *v1alpha1.Nova, component string) map[string]string {
-	labels := commonLabels(n)
-	labels[v1alpha1.LabelComponent] = component
-	return labels
-}
-
-// selectorLabels select the pods of one component. They are immutable on a Deployment.
-func selectorLabels(n *v1alpha1.Nova, component string) map[string]string {
-	return map[string]string{
-		v1alpha1.LabelName:      v1alpha1.AppNova,
-		v1alpha1.LabelInstance:  n.Name,
-		v1alpha1.LabelComponent: component,
-	}
-}
-
-// policyLabels select every pod of this Nova, those of Jobs included.
-func policyLabels(n *v1alpha1.Nova) map[string]string {
-	return map[string]string{
-		v1alpha1.LabelName:     v1alpha1.AppNova,
-		v1alpha1.LabelInstance: n.Name,
-	}
+// labelsOf are the labels of the children.
+func labelsOf(n *v1alpha1.Nova) workload.Labels {
+	return workload.Labels{App: v1alpha1.AppNova, Instance: n.Name, ManagedBy: v1alpha1.ManagedByNova}
 }

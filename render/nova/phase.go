@@ -11,6 +11,9 @@ import (
 	"github.com/c5c3/nova-operator/api/catalog"
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/pipeline"
+	"github.com/c5c3/nova-operator/render/workload"
 )
 
 // atOnce asks for the next pass without a pause: a phase has just turned.
@@ -21,6 +24,12 @@ const (
 	idle     = v1alpha1.UpgradePhase("")
 	anyPhase = v1alpha1.UpgradePhase("any phase")
 )
+
+// release is where a Nova is between two releases.
+func release(n *v1alpha1.Nova) pipeline.Release {
+	s := n.Status
+	return pipeline.Release{Installed: s.InstalledRelease, Target: s.TargetRelease, Phase: string(s.UpgradePhase)}
+}
 
 // transition is one row of the release state machine. The first row of the step that
 // holds decides. Nothing is remembered but the phase and the target in the status, so
@@ -49,41 +58,37 @@ type upgrade struct {
 	from, to                  catalog.Release
 	fromErr, toErr            error
 	// job and state are those of the current phase.
-	job   Job
-	state jobState
+	job   facts.Job
+	state workload.JobState
 }
 
 // transitions is the state machine, in the order of evaluation.
-var transitions []transition
+var transitions = []transition{
+	{stepDatabase, idle, "the image tag names another release", (*upgrade).mismatch, idle, "ImageReleaseMismatch, look again in 30 s", (*upgrade).refuseImage},
+	{stepDatabase, idle, "nothing is installed, or the release is the installed one", (*upgrade).steady, idle, "db-sync; promotes the first release", func(u *upgrade) { u.syncSchema() }},
+	{stepDatabase, idle, "a release does not parse", (*upgrade).unparsable, idle, "VersionParseError", (*upgrade).refuseParse},
+	{stepDatabase, idle, "only a patch suffix differs", (*upgrade).sameRelease, idle, "db-sync", func(u *upgrade) { u.syncSchema() }},
+	{stepDatabase, idle, "the release is older", (*upgrade).downgrade, idle, "DowngradeNotSupported", (*upgrade).refuseDowngrade},
+	{stepDatabase, idle, "the release is not the next one", (*upgrade).skips, idle, "UpgradePathInvalid", (*upgrade).refusePath},
+	{stepDatabase, idle, "the release is the next one", always, v1alpha1.UpgradePhaseExpanding, "target := release, event UpgradeInitiated", (*upgrade).begin},
 
-func init() {
-	transitions = []transition{
-		{stepDatabase, idle, "the image tag names another release", (*upgrade).mismatch, idle, "ImageReleaseMismatch, look again in 30 s", (*upgrade).refuseImage},
-		{stepDatabase, idle, "nothing is installed, or the release is the installed one", (*upgrade).steady, idle, "db-sync; promotes the first release", func(u *upgrade) { u.syncSchema() }},
-		{stepDatabase, idle, "a release does not parse", (*upgrade).unparsable, idle, "VersionParseError", (*upgrade).refuseParse},
-		{stepDatabase, idle, "only a patch suffix differs", (*upgrade).sameRelease, idle, "db-sync", func(u *upgrade) { u.syncSchema() }},
-		{stepDatabase, idle, "the release is older", (*upgrade).downgrade, idle, "DowngradeNotSupported", (*upgrade).refuseDowngrade},
-		{stepDatabase, idle, "the release is not the next one", (*upgrade).skips, idle, "UpgradePathInvalid", (*upgrade).refusePath},
-		{stepDatabase, idle, "the release is the next one", always, v1alpha1.UpgradePhaseExpanding, "target := release, event UpgradeInitiated", (*upgrade).begin},
+	{stepDatabase, anyPhase, "the release is the installed one, phase Jobs are left", (*upgrade).revertedWithJobs, anyPhase, "delete the phase Jobs", (*upgrade).dropJobs},
+	{stepDatabase, anyPhase, "the release is the installed one", (*upgrade).reverted, idle, "event UpgradeAborted", (*upgrade).abort},
+	{stepDatabase, anyPhase, "the image tag names another release", (*upgrade).mismatch, anyPhase, "ImageReleaseMismatch, look again in 30 s", (*upgrade).refuseImage},
+	{stepDatabase, anyPhase, "the release is a third one", (*upgrade).thirdRelease, anyPhase, "UpgradeTargetChanged", (*upgrade).refuseTarget},
 
-		{stepDatabase, anyPhase, "the release is the installed one, phase Jobs are left", (*upgrade).revertedWithJobs, anyPhase, "delete the phase Jobs", (*upgrade).dropJobs},
-		{stepDatabase, anyPhase, "the release is the installed one", (*upgrade).reverted, idle, "event UpgradeAborted", (*upgrade).abort},
-		{stepDatabase, anyPhase, "the image tag names another release", (*upgrade).mismatch, anyPhase, "ImageReleaseMismatch, look again in 30 s", (*upgrade).refuseImage},
-		{stepDatabase, anyPhase, "the release is a third one", (*upgrade).thirdRelease, anyPhase, "UpgradeTargetChanged", (*upgrade).refuseTarget},
+	{stepDatabase, v1alpha1.UpgradePhaseExpanding, "the expand Job runs", (*upgrade).running, v1alpha1.UpgradePhaseExpanding, "ExpandInProgress", (*upgrade).inProgress},
+	{stepDatabase, v1alpha1.UpgradePhaseExpanding, "the expand Job failed for good", (*upgrade).failed, v1alpha1.UpgradePhaseExpanding, "ExpandFailed", (*upgrade).phaseFailed},
+	{stepDatabase, v1alpha1.UpgradePhaseExpanding, "the expand Job is complete", always, v1alpha1.UpgradePhaseMigrating, "event ExpandComplete", (*upgrade).expanded},
+	{stepDatabase, v1alpha1.UpgradePhaseMigrating, "the migrate Job runs", (*upgrade).running, v1alpha1.UpgradePhaseMigrating, "MigrateInProgress", (*upgrade).inProgress},
+	{stepDatabase, v1alpha1.UpgradePhaseMigrating, "the migrate Job failed for good", (*upgrade).failed, v1alpha1.UpgradePhaseMigrating, "MigrateFailed", (*upgrade).phaseFailed},
+	{stepDatabase, v1alpha1.UpgradePhaseMigrating, "the migrate Job is complete", always, v1alpha1.UpgradePhaseRollingUpdate, "event MigrateComplete", (*upgrade).migrated},
+	{stepDatabase, v1alpha1.UpgradePhaseRollingUpdate, "the roles roll, one after the other", always, v1alpha1.UpgradePhaseRollingUpdate, "UpgradeRollingUpdate; the pass goes on", (*upgrade).rolling},
+	{stepDatabase, v1alpha1.UpgradePhaseContracting, "the contract Job runs", (*upgrade).running, v1alpha1.UpgradePhaseContracting, "ContractInProgress", (*upgrade).inProgress},
+	{stepDatabase, v1alpha1.UpgradePhaseContracting, "the contract Job failed for good", (*upgrade).failed, v1alpha1.UpgradePhaseContracting, "ContractFailed", (*upgrade).phaseFailed},
+	{stepDatabase, v1alpha1.UpgradePhaseContracting, "the contract Job is complete", always, idle, "installed := target, event UpgradeComplete; the pass goes on", (*upgrade).complete},
 
-		{stepDatabase, v1alpha1.UpgradePhaseExpanding, "the expand Job runs", (*upgrade).running, v1alpha1.UpgradePhaseExpanding, "ExpandInProgress", (*upgrade).inProgress},
-		{stepDatabase, v1alpha1.UpgradePhaseExpanding, "the expand Job failed for good", (*upgrade).failed, v1alpha1.UpgradePhaseExpanding, "ExpandFailed", (*upgrade).phaseFailed},
-		{stepDatabase, v1alpha1.UpgradePhaseExpanding, "the expand Job is complete", always, v1alpha1.UpgradePhaseMigrating, "event ExpandComplete", (*upgrade).expanded},
-		{stepDatabase, v1alpha1.UpgradePhaseMigrating, "the migrate Job runs", (*upgrade).running, v1alpha1.UpgradePhaseMigrating, "MigrateInProgress", (*upgrade).inProgress},
-		{stepDatabase, v1alpha1.UpgradePhaseMigrating, "the migrate Job failed for good", (*upgrade).failed, v1alpha1.UpgradePhaseMigrating, "MigrateFailed", (*upgrade).phaseFailed},
-		{stepDatabase, v1alpha1.UpgradePhaseMigrating, "the migrate Job is complete", always, v1alpha1.UpgradePhaseRollingUpdate, "event MigrateComplete", (*upgrade).migrated},
-		{stepDatabase, v1alpha1.UpgradePhaseRollingUpdate, "the roles roll, one after the other", always, v1alpha1.UpgradePhaseRollingUpdate, "UpgradeRollingUpdate; the pass goes on", (*upgrade).rolling},
-		{stepDatabase, v1alpha1.UpgradePhaseContracting, "the contract Job runs", (*upgrade).running, v1alpha1.UpgradePhaseContracting, "ContractInProgress", (*upgrade).inProgress},
-		{stepDatabase, v1alpha1.UpgradePhaseContracting, "the contract Job failed for good", (*upgrade).failed, v1alpha1.UpgradePhaseContracting, "ContractFailed", (*upgrade).phaseFailed},
-		{stepDatabase, v1alpha1.UpgradePhaseContracting, "the contract Job is complete", always, idle, "installed := target, event UpgradeComplete; the pass goes on", (*upgrade).complete},
-
-		{stepDeployment, v1alpha1.UpgradePhaseRollingUpdate, "every role runs the new image", (*upgrade).converged, v1alpha1.UpgradePhaseContracting, "event DeploymentRolloutComplete", (*upgrade).contract},
-	}
+	{stepDeployment, v1alpha1.UpgradePhaseRollingUpdate, "every role runs the new image", (*upgrade).converged, v1alpha1.UpgradePhaseContracting, "event DeploymentRolloutComplete", (*upgrade).contract},
 }
 
 // phases holds what the Job of a phase is called.
@@ -118,7 +123,7 @@ func (p *pass) advance(step string) bool {
 		}
 		row.run(u)
 		if row.to != anyPhase {
-			p.out.Status.UpgradePhase = row.to
+			p.status.UpgradePhase = row.to
 		}
 		return true
 	}
@@ -171,10 +176,10 @@ func (u *upgrade) mismatch() bool {
 
 func (u *upgrade) refuseImage() {
 	image, _ := catalog.ParseRelease(u.nova.Spec.Image.Tag)
-	u.wait(v1alpha1.ReasonImageReleaseMismatch,
+	u.Wait(v1alpha1.ReasonImageReleaseMismatch,
 		fmt.Sprintf("spec.image.tag %q names OpenStack release %s but spec.openStackRelease is %q; bump spec.image in lockstep with spec.openStackRelease",
 			u.nova.Spec.Image.Tag, image, u.wanted), pollDatabase)
-	u.holdAfter(lastProvision, v1alpha1.ReasonImageReleaseMismatch)
+	u.HoldAfter(lastProvision, v1alpha1.ReasonImageReleaseMismatch)
 }
 
 func (u *upgrade) refuseParse() {
@@ -208,38 +213,38 @@ func (u *upgrade) refuseTarget() {
 // refuseRelease ends the pass on a release that can't be reached. Nothing changes:
 // the old image keeps running. The event is sent when the message changes.
 func (u *upgrade) refuseRelease(reason, event, message, eventMessage string) {
-	last := u.condition(v1alpha1.ConditionDatabaseReady)
+	last := u.Last(v1alpha1.ConditionDatabaseReady)
 	if last == nil || last.Message != message {
-		u.warn(event, eventMessage)
+		u.Warn(event, eventMessage)
 	}
-	u.fail(reason, errors.New(message))
-	u.holdAfter(lastProvision, reason)
+	u.Fail(reason, errors.New(message))
+	u.HoldAfter(lastProvision, reason)
 }
 
 // turn ends the pass on a new phase, to begin it at once.
 func (u *upgrade) turn(reason, message string) {
-	u.wait(reason, message, atOnce)
-	u.holdAfter(lastProvision, reason)
+	u.Wait(reason, message, atOnce)
+	u.HoldAfter(lastProvision, reason)
 }
 
 func (u *upgrade) begin() {
-	u.out.Status.TargetRelease = u.wanted
-	u.event(corev1.EventTypeNormal, v1alpha1.EventUpgradeInitiated, fmt.Sprintf("Upgrade initiated: %s to %s", u.installed, u.wanted))
+	u.status.TargetRelease = u.wanted
+	u.Event(corev1.EventTypeNormal, v1alpha1.EventUpgradeInitiated, fmt.Sprintf("Upgrade initiated: %s to %s", u.installed, u.wanted))
 	u.turn(v1alpha1.ReasonExpandInProgress, fmt.Sprintf("Upgrade detected: %s to %s (phase: Expanding)", u.installed, u.wanted))
 }
 
 func (u *upgrade) dropJobs() {
 	for _, id := range phaseJobs {
-		u.removals[id] = render.Absent{Reason: "the upgrade was aborted"}
+		u.Remove(id, render.Absent{Reason: "the upgrade was aborted"})
 	}
-	u.wait(v1alpha1.ReasonUpgradeAborting, fmt.Sprintf("Aborting the upgrade %s to %s: deleting its Jobs", u.installed, u.target), nextPass)
-	u.hold(childDBSync, v1alpha1.ReasonUpgradeAborting)
+	u.Wait(v1alpha1.ReasonUpgradeAborting, fmt.Sprintf("Aborting the upgrade %s to %s: deleting its Jobs", u.installed, u.target), nextPass)
+	u.Hold(childDBSync, v1alpha1.ReasonUpgradeAborting)
 }
 
 func (u *upgrade) abort() {
-	u.out.Status.TargetRelease = ""
+	u.status.TargetRelease = ""
 	message := fmt.Sprintf("Upgrade %s to %s aborted: spec release reverted to installed release %s", u.installed, u.target, u.installed)
-	u.event(corev1.EventTypeNormal, v1alpha1.EventUpgradeAborted, message)
+	u.Event(corev1.EventTypeNormal, v1alpha1.EventUpgradeAborted, message)
 	u.turn(v1alpha1.ReasonUpgradeAborting, message)
 }
 
@@ -247,14 +252,14 @@ func (u *upgrade) abort() {
 // others find job and state.
 func (u *upgrade) running() bool {
 	u.job, u.state = u.runOnce(phases[u.phase()].child)
-	return u.state == jobRunning
+	return u.state == workload.JobRunning
 }
 
-func (u *upgrade) failed() bool { return u.state == jobFailed }
+func (u *upgrade) failed() bool { return u.state == workload.JobFailed }
 
 func (u *upgrade) inProgress() {
 	ph := phases[u.phase()]
-	u.wait(ph.inProgress, fmt.Sprintf(ph.running, u.installed, u.target), pollDatabase)
+	u.Wait(ph.inProgress, fmt.Sprintf(ph.running, u.installed, u.target), pollDatabase)
 	u.holdOthers(ph.child, ph.inProgress)
 }
 
@@ -263,7 +268,7 @@ func (u *upgrade) phaseFailed() {
 	message := fmt.Sprintf("%s job %s failed: %s", ph.word, u.job.Name, u.job.Failure)
 	u.recordJob(ph.subject, u.job, failureEvent(ph.event, message))
 	u.recordCheck()
-	u.fail(ph.failed, errors.New(message))
+	u.Fail(ph.failed, errors.New(message))
 	u.holdOthers(ph.child, ph.failed)
 }
 
@@ -271,7 +276,7 @@ func (u *upgrade) phaseFailed() {
 func (u *upgrade) holdOthers(child, gate string) {
 	for _, id := range append([]string{childDBSync}, phaseJobs...) {
 		if id != child {
-			u.hold(id, gate)
+			u.Hold(id, gate)
 		}
 	}
 }
@@ -279,20 +284,20 @@ func (u *upgrade) holdOthers(child, gate string) {
 func (u *upgrade) expanded() {
 	u.recordJob(v1alpha1.JobSubjectDBExpand, u.job)
 	u.recordCheck()
-	u.event(corev1.EventTypeNormal, v1alpha1.EventExpandComplete, fmt.Sprintf("Expand phase complete: %s to %s", u.installed, u.target))
+	u.Event(corev1.EventTypeNormal, v1alpha1.EventExpandComplete, fmt.Sprintf("Expand phase complete: %s to %s", u.installed, u.target))
 	u.turn(v1alpha1.ReasonMigrateInProgress, fmt.Sprintf("Expand complete, starting migrate: %s to %s", u.installed, u.target))
 }
 
 func (u *upgrade) migrated() {
 	u.recordJob(v1alpha1.JobSubjectDBMigrate, u.job)
-	u.event(corev1.EventTypeNormal, v1alpha1.EventMigrateComplete, fmt.Sprintf("Migrate phase complete: %s to %s", u.installed, u.target))
+	u.Event(corev1.EventTypeNormal, v1alpha1.EventMigrateComplete, fmt.Sprintf("Migrate phase complete: %s to %s", u.installed, u.target))
 	u.turn(v1alpha1.ReasonUpgradeRollingUpdate, fmt.Sprintf("Migrate complete, waiting for Deployment rollout: %s to %s", u.installed, u.target))
 }
 
 // rolling lets the pass go on to the roles, which roll behind one another.
 func (u *upgrade) rolling() {
-	u.unready(v1alpha1.ReasonUpgradeRollingUpdate, fmt.Sprintf("Waiting for Deployment rollout: %s to %s", u.installed, u.target))
-	u.holdAfter(lastProvision, v1alpha1.ReasonUpgradeRollingUpdate)
+	u.Unready(v1alpha1.ReasonUpgradeRollingUpdate, fmt.Sprintf("Waiting for Deployment rollout: %s to %s", u.installed, u.target))
+	u.HoldAfter(lastProvision, v1alpha1.ReasonUpgradeRollingUpdate)
 }
 
 // converged holds when every rendered role is strictly rolled out on the new image,
@@ -307,18 +312,18 @@ func (u *upgrade) converged() bool {
 }
 
 func (u *upgrade) contract() {
-	u.event(corev1.EventTypeNormal, v1alpha1.EventDeploymentRolloutComplete, fmt.Sprintf("Deployment rollout complete during upgrade %s to %s", u.installed, u.target))
-	u.ready(v1alpha1.ReasonDeploymentReady, "Nova API deployment is available")
-	u.requeue(nextPass)
-	u.stop(v1alpha1.ReasonContractInProgress)
+	u.Event(corev1.EventTypeNormal, v1alpha1.EventDeploymentRolloutComplete, fmt.Sprintf("Deployment rollout complete during upgrade %s to %s", u.installed, u.target))
+	u.Ready(v1alpha1.ReasonDeploymentReady, "Nova API deployment is available")
+	u.Again(nextPass)
+	u.Stop(v1alpha1.ReasonContractInProgress)
 }
 
 func (u *upgrade) complete() {
 	u.recordJob(v1alpha1.JobSubjectDBContract, u.job)
-	u.event(corev1.EventTypeNormal, v1alpha1.EventUpgradeComplete, fmt.Sprintf("Upgrade complete: %s to %s", u.installed, u.target))
-	u.out.Status.InstalledRelease, u.out.Status.TargetRelease = u.target, ""
-	u.ready(v1alpha1.ReasonDatabaseSynced, fmt.Sprintf("Database schema is up to date (upgraded %s to %s)", u.installed, u.target))
-	u.holdAfter(lastProvision, v1alpha1.ReasonDatabaseSynced)
+	u.Event(corev1.EventTypeNormal, v1alpha1.EventUpgradeComplete, fmt.Sprintf("Upgrade complete: %s to %s", u.installed, u.target))
+	u.status.InstalledRelease, u.status.TargetRelease = u.target, ""
+	u.Ready(v1alpha1.ReasonDatabaseSynced, fmt.Sprintf("Database schema is up to date (upgraded %s to %s)", u.installed, u.target))
+	u.HoldAfter(lastProvision, v1alpha1.ReasonDatabaseSynced)
 }
 
 // checkLine is the first line of the expand Job's report.
@@ -336,7 +341,7 @@ func (u *upgrade) recordCheck() {
 			event.Type, event.Reason = corev1.EventTypeWarning, v1alpha1.EventUpgradeCheckWarnings
 		}
 	}
-	u.out.Records = append(u.out.Records, Record{
+	u.Records = append(u.Records, pipeline.Record{
 		Subject: v1alpha1.JobSubjectDBExpandCheck, UID: u.job.UID, Events: []render.Event{event},
 		Deferred: deferred[v1alpha1.JobSubjectDBExpandCheck],
 	})

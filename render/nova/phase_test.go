@@ -11,6 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
 // fataler is what testing and rapid have in common here.
@@ -53,7 +56,7 @@ func install(t testing.TB) *simulation {
 	s.seen = in.Observed
 	for range 40 {
 		s.pass(t)
-		s.jobs(func(*Job) {}, true)
+		s.jobs(func(*facts.Job) {}, true)
 		s.roll(true)
 		s.provision()
 	}
@@ -65,7 +68,7 @@ func install(t testing.TB) *simulation {
 }
 
 // pass decides once and carries the decision out.
-func (s *simulation) pass(t fataler) Result {
+func (s *simulation) pass(t fataler) pipeline.Decision {
 	before := s.seen
 	r := Decide(Input{Nova: s.nova, Observed: s.seen})
 	s.check(t, r, before)
@@ -77,10 +80,10 @@ func (s *simulation) pass(t fataler) Result {
 	for _, o := range r.Set.Desired {
 		s.carryOut(o.Content)
 	}
-	status := r.Status
+	status := statusOf(r)
 	status.Conditions = s.nova.Status.Conditions
 	for _, c := range r.Conditions {
-		status.Conditions = replaceCondition(slices.Clone(status.Conditions), c)
+		status.Conditions = pipeline.Replace(slices.Clone(status.Conditions), c)
 	}
 	s.nova.Status = status
 	for _, e := range r.Events {
@@ -107,7 +110,7 @@ func (s *simulation) carryOut(u *unstructured.Unstructured) {
 	case "Job":
 		if _, exists := s.seen.Jobs[name]; !exists {
 			s.uid++
-			s.seen.Jobs[name] = Job{Name: name, UID: fmt.Sprint(s.uid), TemplateHash: u.GetAnnotations()[v1alpha1.AnnotationPodSpecHash]}
+			s.seen.Jobs[name] = facts.Job{Name: name, UID: fmt.Sprint(s.uid), TemplateHash: u.GetAnnotations()[v1alpha1.AnnotationPodSpecHash]}
 		}
 	case "Deployment":
 		live := s.seen.Deployments[name]
@@ -129,7 +132,7 @@ func imageOf(u *unstructured.Unstructured) string {
 }
 
 // check holds what must be true of every decision.
-func (s *simulation) check(t fataler, r Result, before Observed) {
+func (s *simulation) check(t fataler, r pipeline.Decision, before Observed) {
 	t.Helper()
 	image := s.nova.Spec.Image.Reference()
 	phase := s.nova.Status.UpgradePhase
@@ -151,7 +154,7 @@ func (s *simulation) check(t fataler, r Result, before Observed) {
 			}
 		}
 	}
-	if phase != v1alpha1.UpgradePhaseContracting && r.Status.UpgradePhase == v1alpha1.UpgradePhaseContracting {
+	if phase != v1alpha1.UpgradePhaseContracting && statusOf(r).UpgradePhase == v1alpha1.UpgradePhaseContracting {
 		for _, role := range roles {
 			if d := before.Deployments[role.name(s.nova)]; d.Image != image || d.UpdatedReplicas != 1 || d.ObservedGeneration != d.Generation {
 				t.Fatalf("the schema contracts while %s is %+v", role.component, d)
@@ -174,9 +177,9 @@ func (s *simulation) inOrder(t fataler, name string, before Observed) {
 }
 
 // jobs ends every running Job, as complete or as changed by f.
-func (s *simulation) jobs(f func(*Job), complete bool) {
+func (s *simulation) jobs(f func(*facts.Job), complete bool) {
 	for name, j := range s.seen.Jobs {
-		if !j.terminal() {
+		if !j.Ended() {
 			j.Complete = complete
 			f(&j)
 			s.seen.Jobs[name] = j
@@ -202,14 +205,14 @@ func (s *simulation) roll(all bool) {
 }
 
 func (s *simulation) provision() {
-	for _, c := range children {
-		switch c.kind {
-		case KindDatabase:
-			s.seen.Databases[c.name(s.nova)] = Readiness{Ready: true}
-		case KindUser:
-			s.seen.Users[c.name(s.nova)] = Readiness{Ready: true}
-		case KindGrant:
-			s.seen.Grants[c.name(s.nova)] = Readiness{Ready: true}
+	for _, c := range index.Children {
+		switch c.Kind {
+		case render.KindDatabase:
+			s.seen.Databases[c.Name(s.nova)] = facts.Readiness{Ready: true}
+		case render.KindUser:
+			s.seen.Users[c.Name(s.nova)] = facts.Readiness{Ready: true}
+		case render.KindGrant:
+			s.seen.Grants[c.Name(s.nova)] = facts.Readiness{Ready: true}
 		}
 	}
 }
@@ -234,7 +237,7 @@ func (s *simulation) settle(t fataler) {
 	quiet := 0
 	for range 60 {
 		r := s.pass(t)
-		s.jobs(func(*Job) {}, true)
+		s.jobs(func(*facts.Job) {}, true)
 		s.roll(true)
 		if r.Err == nil && s.nova.Status.UpgradePhase == "" && s.condition(v1alpha1.ConditionReady).Status == "True" {
 			quiet++
@@ -254,7 +257,7 @@ func TestUpgrade_RunsItsPhasesInOrder(t *testing.T) {
 		if phase := string(s.nova.Status.UpgradePhase); len(seen) == 0 || seen[len(seen)-1] != phase {
 			seen = append(seen, phase)
 		}
-		s.jobs(func(j *Job) {
+		s.jobs(func(j *facts.Job) {
 			if j.Name == "nova-db-expand" {
 				j.Report = "nova-status upgrade check exit 1\n"
 			}
@@ -295,9 +298,9 @@ func TestUpgrade_TellsHowItsCheckEnded(t *testing.T) {
 		s.to("2026.2", "2026.2")
 		s.pass(t)
 		s.pass(t)
-		s.jobs(func(j *Job) { j.Report = report }, true)
+		s.jobs(func(j *facts.Job) { j.Report = report }, true)
 		r := s.pass(t)
-		i := slices.IndexFunc(r.Records, func(rec Record) bool { return rec.Subject == v1alpha1.JobSubjectDBExpandCheck })
+		i := slices.IndexFunc(r.Records, func(rec pipeline.Record) bool { return rec.Subject == v1alpha1.JobSubjectDBExpandCheck })
 		if i < 0 {
 			t.Errorf("%q: nothing recorded", report)
 			continue
@@ -319,7 +322,7 @@ func TestUpgrade_AbortsFromEveryPhase(t *testing.T) {
 					break
 				}
 				s.pass(t)
-				s.jobs(func(*Job) {}, true)
+				s.jobs(func(*facts.Job) {}, true)
 				s.roll(true)
 			}
 			if s.nova.Status.UpgradePhase != phase {
@@ -391,7 +394,7 @@ func TestUpgrade_FailedPhaseIsRepairedByItsTemplate(t *testing.T) {
 			s.to("2026.2", "2026.2")
 			for range 40 {
 				s.pass(t)
-				s.jobs(func(j *Job) {
+				s.jobs(func(j *facts.Job) {
 					j.Failed, j.Complete, j.Failure = j.Name == child, j.Name != child, "BackoffLimitExceeded: no"
 				}, true)
 				s.roll(true)
@@ -446,9 +449,9 @@ func TestUpgrade_EveryReachableStateHasAWayOut(t *testing.T) {
 			case "pass":
 				s.pass(rt)
 			case "complete":
-				s.jobs(func(*Job) {}, true)
+				s.jobs(func(*facts.Job) {}, true)
 			case "fail":
-				s.jobs(func(j *Job) { j.Failed, j.Complete, j.Failure = true, false, "x" }, false)
+				s.jobs(func(j *facts.Job) { j.Failed, j.Complete, j.Failure = true, false, "x" }, false)
 			case "roll":
 				s.roll(false)
 			case "edit":

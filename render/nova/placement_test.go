@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render"
 )
 
 // What leaves the finalizers behind is said once for each of them.
@@ -55,7 +56,7 @@ func TestNetworkPolicy_OfAPlacedNovaTrustsNoOperatorThere(t *testing.T) {
 			in.Settings.OperatorNamespace = "operators-own"
 			found := false
 			for _, o := range Decide(in).Set.Desired {
-				if o.Key().GroupVersionKind == KindNetworkPolicy {
+				if o.Key().GroupVersionKind == render.KindNetworkPolicy {
 					found = found || strings.Contains(fmt.Sprint(o.Content.Object), "operators-own")
 				}
 			}

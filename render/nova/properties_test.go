@@ -19,6 +19,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
 // TestDecide_HoldsForAnyInput draws Novas and observations of every quality, from noise
@@ -83,19 +84,19 @@ func encodeAny(t testing.TB, v any) string {
 	return string(raw)
 }
 
-func encodeResult(t testing.TB, r Result) string {
+func encodeResult(t testing.TB, r pipeline.Decision) string {
 	t.Helper()
 	message := ""
 	if r.Err != nil {
 		message = r.Err.Error()
 	}
-	return encodeAny(t, []any{r.Set, r.Conditions, r.Events, r.Requeue, r.Status, r.Records, r.Reached, message})
+	return encodeAny(t, []any{r.Set, r.Conditions, r.Events, r.Requeue, statusOf(r), r.Records, r.Reached, message})
 }
 
 // checkKeys wants every key in one of the three lists, once, and every child of the
 // index in one: all but the Jobs of an upgrade, of which nothing is said while none
 // runs.
-func checkKeys(t *rapid.T, n *v1alpha1.Nova, r Result) {
+func checkKeys(t *rapid.T, n *v1alpha1.Nova, r pipeline.Decision) {
 	seen := map[render.Key]string{}
 	put := func(key render.Key, list string) {
 		if key.Name == "" || key.Kind == "" {
@@ -115,10 +116,10 @@ func checkKeys(t *rapid.T, n *v1alpha1.Nova, r Result) {
 	for _, h := range r.Set.Held {
 		put(h.Key, "held")
 	}
-	for _, c := range children {
-		key := render.Key{GroupVersionKind: c.kind, Namespace: n.Namespace, Name: c.name(n)}
-		if c.id != childConfig && !slices.Contains(phaseJobs, c.id) && seen[key] == "" {
-			t.Fatalf("%s is in none of the lists", c.id)
+	for _, c := range index.Children {
+		key := render.Key{GroupVersionKind: c.Kind, Namespace: n.Namespace, Name: c.Name(n)}
+		if c.ID != childConfig && !slices.Contains(phaseJobs, c.ID) && seen[key] == "" {
+			t.Fatalf("%s is in none of the lists", c.ID)
 		}
 	}
 }
@@ -169,7 +170,7 @@ func checkObject(t *rapid.T, o render.Object) {
 }
 
 // checkSecrecy looks for the mark of credentials everywhere but in Secrets.
-func checkSecrecy(t *rapid.T, r Result) {
+func checkSecrecy(t *rapid.T, r pipeline.Decision) {
 	clean := func(where string, v any) {
 		raw, err := json.Marshal(v)
 		if err != nil {
@@ -180,7 +181,7 @@ func checkSecrecy(t *rapid.T, r Result) {
 		}
 	}
 	for _, o := range r.Set.Desired {
-		if o.Key().GroupVersionKind != KindSecret {
+		if o.Key().GroupVersionKind != render.KindSecret {
 			clean(o.Key().String(), o.Content.Object)
 		}
 	}
@@ -188,15 +189,15 @@ func checkSecrecy(t *rapid.T, r Result) {
 	clean("a condition", r.Conditions)
 	clean("an event", r.Events)
 	clean("a record", r.Records)
-	clean("the status", r.Status)
+	clean("the status", statusOf(r))
 	if r.Err != nil {
 		clean("the error", r.Err.Error())
 	}
 }
 
 // checkImages wants no Deployment to change its image behind a closed schema gate.
-func checkImages(t *rapid.T, in Input, r Result) {
-	open := r.Status.UpgradePhase == v1alpha1.UpgradePhaseRollingUpdate || in.Nova.Status.UpgradePhase == v1alpha1.UpgradePhaseRollingUpdate
+func checkImages(t *rapid.T, in Input, r pipeline.Decision) {
+	open := statusOf(r).UpgradePhase == v1alpha1.UpgradePhaseRollingUpdate || in.Nova.Status.UpgradePhase == v1alpha1.UpgradePhaseRollingUpdate
 	for _, c := range r.Conditions {
 		open = open || c.Type == v1alpha1.ConditionDatabaseReady && c.Status == metav1.ConditionTrue
 	}
@@ -204,14 +205,14 @@ func checkImages(t *rapid.T, in Input, r Result) {
 		return
 	}
 	for _, o := range r.Set.Desired {
-		if o.Key().GroupVersionKind == KindDeployment || o.Key().GroupVersionKind == KindCronJob {
+		if o.Key().GroupVersionKind == render.KindDeployment || o.Key().GroupVersionKind == render.KindCronJob {
 			t.Fatalf("%s is applied behind a closed schema gate", o.Key())
 		}
 	}
 }
 
 // checkConditions wants conditions the API server stores.
-func checkConditions(t *rapid.T, r Result) {
+func checkConditions(t *rapid.T, r pipeline.Decision) {
 	seen := map[string]bool{}
 	for _, c := range r.Conditions {
 		if seen[c.Type] {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/foresee"
 )
 
 // mark is part of every random credential and of nothing else.
@@ -213,15 +215,12 @@ func settledFixture(tb testing.TB, name string) Input {
 	in.Observed = in.Observed.clone()
 	if f.settle {
 		in.assumeInputs()
-		for range maxSettle {
-			r := Decide(in)
-			in.Nova.Status = r.Status
-			in.Nova.Status.Conditions = r.Conditions
-			in.assumeOutcome(r)
-		}
+		world := in.clone()
+		foresee.Run(world)
+		in = *world
 	}
 	for name, data := range in.Observed.Secrets {
-		marked := SecretData{}
+		marked := facts.SecretData{}
 		for key, value := range data {
 			if key != "host" && key != "port" && key != "transport_url" && key != "url" {
 				value += mark

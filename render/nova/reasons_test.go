@@ -16,6 +16,8 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/openstack"
 )
 
 // elsewhere are the reasons of a Nova that no case of the step tables produces, and
@@ -108,9 +110,9 @@ func TestReady_FollowsEverySubCondition(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Input){
 		v1alpha1.ConditionSecretsReady:   drop("nova-db"),
-		v1alpha1.ConditionDatabaseReady:  syncJob(func(j *Job) { j.Complete = false }),
+		v1alpha1.ConditionDatabaseReady:  syncJob(func(j *facts.Job) { j.Complete = false }),
 		v1alpha1.ConditionConductorReady: deploymentOf("nova-conductor", notAvailable),
-		v1alpha1.ConditionNovaAPIReady:   answers(&Health{Code: 500}),
+		v1alpha1.ConditionNovaAPIReady:   answers(&openstack.Answer{Code: 500}),
 		v1alpha1.ConditionHPAReady: func(in *Input) {
 			meta.RemoveStatusCondition(&in.Nova.Status.Conditions, v1alpha1.ConditionHPAReady)
 			drop("nova-db")(in)
@@ -165,9 +167,9 @@ func TestApplyFailed(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			in := readyWorld(t, nil)
 			r := Decide(in)
-			for _, c := range children {
-				if c.id == id {
-					r.ApplyFailed(in.Nova, render.Key{GroupVersionKind: c.kind, Namespace: "openstack", Name: c.name(in.Nova)}, errors.New("forbidden"))
+			for _, c := range index.Children {
+				if c.ID == id {
+					About().ApplyFailed(in.Nova, &r, render.Key{GroupVersionKind: c.Kind, Namespace: "openstack", Name: c.Name(in.Nova)}, errors.New("forbidden"))
 				}
 			}
 			for _, c := range r.Conditions {
@@ -203,12 +205,12 @@ func TestApplyFailed_PublishesNoContract(t *testing.T) {
 	in := readyWorld(t, nil)
 	in.Nova.Status.ComputeConfigSecretRef = nil
 	r := Decide(in)
-	if r.Status.ComputeConfigSecretRef == nil {
+	if statusOf(r).ComputeConfigSecretRef == nil {
 		t.Fatal("the decision publishes none")
 	}
-	r.ApplyFailed(in.Nova, render.Key{GroupVersionKind: KindSecret, Namespace: "openstack", Name: "nova-compute-config"}, errors.New("forbidden"))
-	if r.Status.ComputeConfigSecretRef != nil {
-		t.Errorf("published: %+v", r.Status.ComputeConfigSecretRef)
+	About().ApplyFailed(in.Nova, &r, render.Key{GroupVersionKind: render.KindSecret, Namespace: "openstack", Name: "nova-compute-config"}, errors.New("forbidden"))
+	if statusOf(r).ComputeConfigSecretRef != nil {
+		t.Errorf("published: %+v", statusOf(r).ComputeConfigSecretRef)
 	}
 }
 
@@ -233,7 +235,7 @@ func TestApplyFailed_StallsByTheError(t *testing.T) {
 			want: metav1.Condition{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonApplyError, Message: "api/service: somebody else's"},
 		},
 		"one that stays, beside an archive that failed": {
-			change: runs(Job{Name: "nova-db-archive-1", Failed: true}),
+			change: runs(facts.Job{Name: "nova-db-archive-1", Failed: true}),
 			err:    refusal{errors.New("somebody else's"), true},
 			want: metav1.Condition{
 				Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonDBArchiveJobFailed,
@@ -247,7 +249,7 @@ func TestApplyFailed_StallsByTheError(t *testing.T) {
 				tc.change(&in)
 			}
 			r := Decide(in)
-			r.ApplyFailed(in.Nova, render.Key{GroupVersionKind: KindService, Namespace: "openstack", Name: "nova"}, tc.err)
+			About().ApplyFailed(in.Nova, &r, render.Key{GroupVersionKind: render.KindService, Namespace: "openstack", Name: "nova"}, tc.err)
 			tc.want.Type, tc.want.ObservedGeneration = v1alpha1.ConditionStalled, 3
 			if diff := cmp.Diff(&tc.want, meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionStalled)); diff != "" {
 				t.Error(diff)
@@ -268,12 +270,12 @@ func TestStalled(t *testing.T) {
 		"everything is up":              {want: notStalled},
 		"pods are coming up":            {change: deploymentOf("nova", notAvailable), want: notStalled},
 		"a credential is on its way":    {change: drop("nova-db"), want: notStalled},
-		"the API answers with an error": {change: answers(&Health{Code: 500}), want: notStalled},
+		"the API answers with an error": {change: answers(&openstack.Answer{Code: 500}), want: notStalled},
 		"an owned option is overridden, which leaves Ready alone": {
 			nova: extraConfig("DEFAULT", "debug", "true"), want: notStalled,
 		},
 		"a Job failed for good": {
-			change: syncJob(func(j *Job) { j.Complete, j.Failed, j.Failure = false, true, "BackoffLimitExceeded: no" }),
+			change: syncJob(func(j *facts.Job) { j.Complete, j.Failed, j.Failure = false, true, "BackoffLimitExceeded: no" }),
 			want:   outcome{Ready: true, Reason: v1alpha1.ReasonDBSyncFailed, Message: "db_sync job failed: BackoffLimitExceeded: no"},
 		},
 		"a Job failed for good in an earlier pass, and this one does not get there": {
@@ -287,7 +289,7 @@ func TestStalled(t *testing.T) {
 		"a wait of the same pass comes first": {
 			change: func(in *Input) {
 				deploymentOf("nova-conductor", notAvailable)(in)
-				runs(Job{Name: "a", Failed: true})(in)
+				runs(facts.Job{Name: "a", Failed: true})(in)
 			},
 			want: outcome{
 				Ready: true, Reason: v1alpha1.ReasonDBArchiveJobFailed,

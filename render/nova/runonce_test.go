@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render/facts"
 )
 
 // Every fact that is recorded once has the event that tells of a record put off.
@@ -27,7 +28,7 @@ func TestRecords_TellWhenTheyArePutOff(t *testing.T) {
 // A failed archive run is told once, with the Job to look at.
 func TestRecords_TellOfAFailedArchiveRun(t *testing.T) {
 	in := Input{Nova: parse(t, minimalYAML)}
-	in.Observed.ArchiveJobs = []Job{{Name: "nova-db-archive-1", UID: "1", Failed: true}}
+	in.Observed.ArchiveJobs = []facts.Job{{Name: "nova-db-archive-1", UID: "1", Failed: true}}
 	r, _ := Settle(in)
 	for _, rec := range r.Records {
 		if rec.Subject == v1alpha1.JobSubjectDBArchive {

@@ -19,9 +19,9 @@ func service(r *role) builder {
 			return nil, nil
 		}
 		return corev1ac.Service(r.name(p.nova), p.nova.Namespace).
-			WithLabels(commonLabels(p.nova)).
+			WithLabels(labelsOf(p.nova).Common()).
 			WithSpec(corev1ac.ServiceSpec().
-				WithSelector(selectorLabels(p.nova, r.component)).
+				WithSelector(labelsOf(p.nova).Selector(r.component)).
 				WithPorts(corev1ac.ServicePort().
 					WithPort(r.port).
 					WithTargetPort(intstr.FromInt32(r.port)).
@@ -34,7 +34,7 @@ func service(r *role) builder {
 func disruptionBudget(p *pass) (render.Resource, error) {
 	spec := policyv1ac.PodDisruptionBudgetSpec().
 		WithSelector(metav1ac.LabelSelector().
-			WithMatchLabels(selectorLabels(p.nova, api.component)).
+			WithMatchLabels(labelsOf(p.nova).Selector(api.component)).
 			WithMatchExpressions(metav1ac.LabelSelectorRequirement().
 				WithKey("batch.kubernetes.io/job-name").
 				WithOperator(metav1.LabelSelectorOpDoesNotExist)))
@@ -44,6 +44,6 @@ func disruptionBudget(p *pass) (render.Resource, error) {
 		spec.WithMaxUnavailable(intstr.FromInt32(1))
 	}
 	return policyv1ac.PodDisruptionBudget(p.nova.Name, p.nova.Namespace).
-		WithLabels(commonLabels(p.nova)).
+		WithLabels(labelsOf(p.nova).Common()).
 		WithSpec(spec), nil
 }

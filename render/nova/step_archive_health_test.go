@@ -6,23 +6,27 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/openstack"
+	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
-func run(name string, day int, change func(*Job)) Job {
-	j := Job{Name: name, UID: "uid-" + name, Complete: true, Created: time.Unix(int64(day)*86400, 0), Finished: time.Unix(int64(day)*86400+60, 0)}
+func run(name string, day int, change func(*facts.Job)) facts.Job {
+	j := facts.Job{Name: name, UID: "uid-" + name, Complete: true, Created: time.Unix(int64(day)*86400, 0), Finished: time.Unix(int64(day)*86400+60, 0)}
 	if change != nil {
 		change(&j)
 	}
 	return j
 }
 
-func failed(j *Job)  { j.Complete, j.Failed = false, true }
-func running(j *Job) { j.Complete, j.Finished = false, time.Time{} }
+func failed(j *facts.Job)  { j.Complete, j.Failed = false, true }
+func running(j *facts.Job) { j.Complete, j.Finished = false, time.Time{} }
 
 // runs gives the archive a history whose newest ended run was recorded already.
-func runs(jobs ...Job) func(*Input) {
+func runs(jobs ...facts.Job) func(*Input) {
 	return func(in *Input) {
 		in.Observed.ArchiveJobs = jobs
 		if last, ended := newestRun(jobs); ended {
@@ -61,7 +65,7 @@ var dbArchiveCases = map[string]stepCase{
 		want:   outcome{Ready: true, Reason: v1alpha1.ReasonDBArchiveScheduled, Message: scheduled},
 	},
 	"a failed run is told once": {
-		change: func(in *Input) { in.Observed.ArchiveJobs = []Job{run("b", 2, failed)} },
+		change: func(in *Input) { in.Observed.ArchiveJobs = []facts.Job{run("b", 2, failed)} },
 		want: outcome{Reason: v1alpha1.ReasonDBArchiveJobFailed, Message: archiveStuck, Events: []string{
 			"Warning DBArchiveJobFailed: Database archive Job b failed; inspect its pod logs. The soft-deleted instance rows keep accumulating in the live tables until a run succeeds",
 		}},
@@ -77,14 +81,14 @@ func TestDBArchive(t *testing.T) { runCases(t, v1alpha1.ConditionDBArchiveReady,
 
 func TestDBArchive_RecordsARunOnce(t *testing.T) {
 	in := readyWorld(t, nil)
-	in.Observed.ArchiveJobs = []Job{run("a", 1, nil)}
-	want := []Record{{Subject: "db-archive", UID: "uid-a", Counted: true, Result: "succeeded", Duration: time.Minute, Deferred: v1alpha1.EventDBArchiveMetricEmissionDeferred}}
+	in.Observed.ArchiveJobs = []facts.Job{run("a", 1, nil)}
+	want := []pipeline.Record{{Subject: "db-archive", UID: "uid-a", Counted: true, Result: "succeeded", Duration: time.Minute, Deferred: v1alpha1.EventDBArchiveMetricEmissionDeferred}}
 	if diff := cmp.Diff(want, Decide(in).Records); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func answers(h *Health) func(*Input) { return func(in *Input) { in.Observed.Health = h } }
+func answers(h *openstack.Answer) func(*Input) { return func(in *Input) { in.Observed.Health = h } }
 
 func unhealthy(reason, message string) outcome {
 	return outcome{Reason: reason, Message: message, Requeue: pollHealth}
@@ -93,27 +97,40 @@ func unhealthy(reason, message string) outcome {
 var healthCases = map[string]stepCase{
 	"200": {want: outcome{Ready: true, Reason: v1alpha1.ReasonAPIHealthy, Message: "Nova API is responding at http://nova.openstack.svc.cluster.local:8774/"}},
 	"any 2xx behind a gateway is asked at the Service": {
-		nova: apiGateway, change: answers(&Health{Code: 204}),
+		nova: apiGateway, change: answers(&openstack.Answer{Code: 204}),
 		want: outcome{Ready: true, Reason: v1alpha1.ReasonAPIHealthy, Message: "Nova API is responding at http://nova.openstack.svc.cluster.local:8774/"},
 	},
-	"not asked":     {change: answers(nil), want: unhealthy(v1alpha1.ReasonEndpointNotReady, "endpoint not yet configured")},
-	"a redirection": {change: answers(&Health{Code: 302}), want: unhealthy(v1alpha1.ReasonAPIUnhealthy, "Nova API returned HTTP 302")},
+	"no answer yet, and nothing known": {
+		change: all(answers(nil), func(in *Input) { in.Nova.Status.Conditions = nil }),
+		want:   unhealthy(v1alpha1.ReasonEndpointNotReady, "endpoint not yet configured"),
+	},
+	"no answer yet, and well before": {change: answers(nil), want: outcome{
+		Ready: true, Reason: v1alpha1.ReasonAPIHealthy, Message: "Nova API is responding at http://nova.openstack.svc.cluster.local:8774/", Requeue: pollHealth,
+	}},
+	"no answer yet, and not well before": {
+		change: all(answers(nil), func(in *Input) {
+			meta.FindStatusCondition(in.Nova.Status.Conditions, v1alpha1.ConditionNovaAPIReady).Reason = v1alpha1.ReasonAPIUnhealthy
+			meta.FindStatusCondition(in.Nova.Status.Conditions, v1alpha1.ConditionNovaAPIReady).Status = "False"
+		}),
+		want: unhealthy(v1alpha1.ReasonAPIUnhealthy, "Nova API is responding at http://nova.openstack.svc.cluster.local:8774/"),
+	},
+	"a redirection": {change: answers(&openstack.Answer{Code: 302}), want: unhealthy(v1alpha1.ReasonAPIUnhealthy, "Nova API returned HTTP 302")},
 	"an error with a body of lines": {
-		change: answers(&Health{Code: 503, Body: "no\r\nhealthy\nupstream\r"}),
+		change: answers(&openstack.Answer{Code: 503, Body: "no\r\nhealthy\nupstream\r"}),
 		want:   unhealthy(v1alpha1.ReasonAPIUnhealthy, "Nova API returned HTTP 503: no healthy upstream "),
 	},
 	"an error with a long body": {
-		change: answers(&Health{Code: 500, Body: strings.Repeat("é", 200)}),
+		change: answers(&openstack.Answer{Code: 500, Body: strings.Repeat("é", 200)}),
 		want:   unhealthy(v1alpha1.ReasonAPIUnhealthy, "Nova API returned HTTP 500: "+strings.Repeat("é", 128)),
 	},
-	"a timeout":  {change: answers(&Health{Failure: v1alpha1.ReasonHealthCheckTimeout, Error: "x"}), want: unhealthy(v1alpha1.ReasonHealthCheckTimeout, "health check timed out")},
-	"no address": {change: answers(&Health{Failure: v1alpha1.ReasonEndpointNotReady, Error: "x"}), want: unhealthy(v1alpha1.ReasonEndpointNotReady, "endpoint not resolvable")},
+	"a timeout":  {change: answers(&openstack.Answer{Class: openstack.ClassTimeout, Error: "x"}), want: unhealthy(v1alpha1.ReasonHealthCheckTimeout, "health check timed out")},
+	"no address": {change: answers(&openstack.Answer{Class: openstack.ClassUnresolved, Error: "x"}), want: unhealthy(v1alpha1.ReasonEndpointNotReady, "endpoint not resolvable")},
 	"no connection": {
-		change: answers(&Health{Failure: v1alpha1.ReasonConnectionFailed, Error: "connection refused"}),
+		change: answers(&openstack.Answer{Class: openstack.ClassRefused, Error: "connection refused"}),
 		want:   unhealthy(v1alpha1.ReasonConnectionFailed, "connection failed: connection refused"),
 	},
 	"anything else": {
-		change: answers(&Health{Failure: v1alpha1.ReasonHealthCheckFailed, Error: "EOF"}),
+		change: answers(&openstack.Answer{Class: openstack.ClassOther, Error: "EOF"}),
 		want:   unhealthy(v1alpha1.ReasonHealthCheckFailed, "health check failed: EOF"),
 	},
 }

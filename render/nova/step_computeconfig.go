@@ -30,14 +30,14 @@ type contracts struct {
 func computeConfigStep(p *pass) {
 	n := p.nova
 	if err := fragment(n, localView(n, contractMount+"/"+contractCA)).Check(); err != nil {
-		p.unready(v1alpha1.ReasonComputeConfigError, "in-cluster fragment: "+err.Error())
-		p.holdAfter("", v1alpha1.ReasonComputeConfigError)
+		p.Unready(v1alpha1.ReasonComputeConfigError, "in-cluster fragment: "+err.Error())
+		p.HoldAfter("", v1alpha1.ReasonComputeConfigError)
 		return
 	}
-	p.out.Status.ComputeConfigSecretRef = &corev1.LocalObjectReference{Name: n.Name + suffixContract}
+	p.status.ComputeConfigSecretRef = &corev1.LocalObjectReference{Name: n.Name + suffixContract}
 	if n.Spec.RemoteCompute == nil {
-		p.out.Status.RemoteComputeConfigSecretRef = nil
-		p.ready(v1alpha1.ReasonComputeConfigPublished, "")
+		p.status.RemoteComputeConfigSecretRef = nil
+		p.Ready(v1alpha1.ReasonComputeConfigPublished, "")
 		return
 	}
 	transport, waiting, err := p.remoteTransport()
@@ -45,22 +45,22 @@ func computeConfigStep(p *pass) {
 		err = fragment(n, remoteView(n)).Check()
 		var control *ini.ControlCharacterError
 		if errors.As(err, &control) {
-			p.unready(v1alpha1.ReasonComputeConfigError, "remote fragment: "+err.Error())
-			p.hold(childRemoteContract, v1alpha1.ReasonComputeConfigError)
+			p.Unready(v1alpha1.ReasonComputeConfigError, "remote fragment: "+err.Error())
+			p.Hold(childRemoteContract, v1alpha1.ReasonComputeConfigError)
 			return
 		}
 	}
 	switch {
 	case err != nil:
-		p.fail(v1alpha1.ReasonComputeConfigError, err)
-		p.hold(childRemoteContract, v1alpha1.ReasonComputeConfigError)
+		p.Fail(v1alpha1.ReasonComputeConfigError, err)
+		p.Hold(childRemoteContract, v1alpha1.ReasonComputeConfigError)
 	case waiting != "":
-		p.unready(v1alpha1.ReasonWaitingForRemoteTransportURL, waiting)
-		p.hold(childRemoteContract, v1alpha1.ReasonWaitingForRemoteTransportURL)
+		p.Unready(v1alpha1.ReasonWaitingForRemoteTransportURL, waiting)
+		p.Hold(childRemoteContract, v1alpha1.ReasonWaitingForRemoteTransportURL)
 	default:
 		p.contract.remoteTransport = transport
-		p.out.Status.RemoteComputeConfigSecretRef = &corev1.LocalObjectReference{Name: n.Name + suffixRemote}
-		p.ready(v1alpha1.ReasonComputeConfigPublished, "")
+		p.status.RemoteComputeConfigSecretRef = &corev1.LocalObjectReference{Name: n.Name + suffixRemote}
+		p.Ready(v1alpha1.ReasonComputeConfigPublished, "")
 	}
 }
 
@@ -104,7 +104,13 @@ func contractSecret(p *pass, suffix, component string, conf ini.File, transport 
 		raw[key] = []byte(value)
 	}
 	return corev1ac.Secret(p.nova.Name+suffix, p.nova.Namespace).
-		WithLabels(componentLabels(p.nova, component)).
+		WithLabels(labelsOf(p.nova).Component(component)).
 		WithType(corev1.SecretTypeOpaque).
 		WithData(raw)
+}
+
+// unpublished takes a reference back that is in the status only because its contract is
+// written: one that could not be written is not published.
+func unpublished(ref func(*v1alpha1.NovaStatus) **corev1.LocalObjectReference) func(before, after *v1alpha1.Nova) {
+	return func(before, after *v1alpha1.Nova) { *ref(&after.Status) = *ref(&before.Status) }
 }

@@ -76,8 +76,8 @@ func TestComputeConfig_StatusFollowsTheBlocks(t *testing.T) {
 	}
 	in.Nova.Spec.RemoteCompute = nil
 	r := Decide(in)
-	if r.Status.RemoteComputeConfigSecretRef != nil || r.Status.ComputeConfigSecretRef.Name != "nova-compute-config" {
-		t.Errorf("status is %+v", r.Status)
+	if statusOf(r).RemoteComputeConfigSecretRef != nil || statusOf(r).ComputeConfigSecretRef.Name != "nova-compute-config" {
+		t.Errorf("status is %+v", statusOf(r))
 	}
 	if !goneIDs(in, r)["remote-compute-config"] {
 		t.Error("the remote contract stays")

@@ -1,19 +1,17 @@
 package nova
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/c5c3/nova-operator/api/catalog"
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/ini"
+	"github.com/c5c3/nova-operator/render/workload"
 )
 
 // configuration is the ConfigMap the workloads of this pass mount.
@@ -33,16 +31,16 @@ func (c configuration) has(key string) bool { return slices.Contains(c.keys, key
 // configStep renders the configuration. Text that would break out of its line keeps
 // the last good ConfigMap and lets the pass go on with it.
 func configStep(p *pass) {
-	p.extraConfigHealth()
+	workload.ExtraConfigHealth(p.Pass, catalog.Overridden(catalog.NovaKeys, p.nova.Spec.ExtraConfig.Catalog()))
 	data, err := configData(p.nova)
 	if err != nil {
 		p.config = p.lastGood()
-		p.unready(v1alpha1.ReasonConfigError, err.Error())
-		p.hold(childConfig, v1alpha1.ReasonConfigError)
+		p.Unready(v1alpha1.ReasonConfigError, err.Error())
+		p.Hold(childConfig, v1alpha1.ReasonConfigError)
 		return
 	}
 	p.config = configuration{
-		name: p.nova.Name + suffixConfig + "-" + contentHash(data),
+		name: p.nova.Name + suffixConfig + "-" + workload.ContentHash(data),
 		data: data, keys: slices.Sorted(maps.Keys(data)), fresh: true,
 	}
 }
@@ -84,16 +82,6 @@ func merged(conf ini.File, extra map[string]map[string]catalog.Value) ini.File {
 	return conf
 }
 
-// contentHash is the digest that names a ConfigMap: SHA-256 over length-prefixed
-// pairs in key order, first eight hex digits.
-func contentHash(data map[string]string) string {
-	h := sha256.New()
-	for _, key := range slices.Sorted(maps.Keys(data)) {
-		fmt.Fprintf(h, "%d:%s=%d:%s\n", len(key), key, len(data[key]), data[key])
-	}
-	return hex.EncodeToString(h.Sum(nil))[:8]
-}
-
 // lastGood is the ConfigMap the live API Deployment mounts, with the keys of that
 // ConfigMap itself.
 func (p *pass) lastGood() configuration {
@@ -106,25 +94,30 @@ func (p *pass) lastGood() configuration {
 	return configuration{}
 }
 
-// extraConfigHealth says which of the operator's own options extraConfig overrides.
-func (p *pass) extraConfigHealth() {
-	overridden := catalog.Overridden(catalog.NovaKeys, p.nova.Spec.ExtraConfig.Catalog())
-	if overridden == "" {
-		p.set(v1alpha1.ConditionExtraConfigHealthy, metav1.ConditionTrue, v1alpha1.ReasonNoOwnedKeysOverridden,
-			"spec.extraConfig overrides no operator-owned keys")
-		return
+// retained are the generations of the configuration to leave alone.
+func (p *pass) retained() []render.Held {
+	return workload.Older(p.seen.ConfigMaps, p.nova.Namespace, p.config.name, p.mountedConfigMaps())
+}
+
+// mountedConfigMaps are the generations that live templates of this Nova name.
+func (p *pass) mountedConfigMaps() map[string]bool {
+	mounted := map[string]bool{p.seen.ArchiveConfigMap: true}
+	for _, d := range p.seen.Deployments {
+		mounted[d.ConfigMap] = true
 	}
-	message := "spec.extraConfig overrides operator-owned keys: " + overridden
-	p.set(v1alpha1.ConditionExtraConfigHealthy, metav1.ConditionFalse, v1alpha1.ReasonOwnedKeysOverridden, message)
-	last := p.condition(v1alpha1.ConditionExtraConfigHealthy)
-	if last == nil || last.Status != metav1.ConditionFalse || last.Message != message {
-		p.warn(v1alpha1.EventExtraConfigOwnedKeyOverride, message)
+	for _, j := range p.seen.Jobs {
+		mounted[j.ConfigMap] = true
 	}
+	for _, j := range p.seen.ArchiveJobs {
+		mounted[j.ConfigMap] = true
+	}
+	delete(mounted, "")
+	return mounted
 }
 
 // configMap is one immutable generation of the configuration.
 func configMap(p *pass) (render.Resource, error) {
-	labels := componentLabels(p.nova, v1alpha1.ComponentConfig)
+	labels := labelsOf(p.nova).Component(v1alpha1.ComponentConfig)
 	labels[v1alpha1.LabelConfigBase] = p.nova.Name + suffixConfig
 	return corev1ac.ConfigMap(p.config.name, p.nova.Namespace).
 		WithLabels(labels).

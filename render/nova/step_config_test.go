@@ -9,6 +9,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
 )
 
 const badRegion = "RegionOne\n[DEFAULT]\ndebug = true"
@@ -22,7 +23,7 @@ func extraConfig(section, key string, values ...string) func(*v1alpha1.Nova) {
 // mounted makes the ConfigMap of the ready world a live one.
 func mounted(in *Input) {
 	name := in.Observed.Deployments["nova"].ConfigMap
-	in.Observed.ConfigMaps = []ConfigMap{{Name: name, Keys: []string{"conductor.conf", "logging.ini", "metadata.conf", "nova.conf", "novncproxy.conf", "scheduler.conf"}}}
+	in.Observed.ConfigMaps = []facts.ConfigMap{{Name: name, Keys: []string{"conductor.conf", "logging.ini", "metadata.conf", "nova.conf", "novncproxy.conf", "scheduler.conf"}}}
 }
 
 var configCases = map[string]stepCase{
@@ -62,7 +63,7 @@ func TestConfig_TheLastGoodOneKeepsItsKeys(t *testing.T) {
 	last := in.Observed.ConfigMaps[0].Name
 	// The API's is the last good one, whatever the others still run.
 	for _, other := range []string{"nova-metadata", "nova-scheduler", "nova-conductor", "nova-novncproxy"} {
-		deploymentOf(other, func(d *Deployment) { d.ConfigMap = "nova-config-older" })(&in)
+		deploymentOf(other, func(d *facts.Deployment) { d.ConfigMap = "nova-config-older" })(&in)
 	}
 	in.Nova.Spec.Region = badRegion
 	// The run of db-sync for this template is still good: its ConfigMap is the same.
@@ -77,9 +78,9 @@ func TestConfig_TheLastGoodOneKeepsItsKeys(t *testing.T) {
 	got := map[string][]string{}
 	for _, o := range r.Set.Desired {
 		switch o.Key().GroupVersionKind {
-		case KindConfigMap:
+		case render.KindConfigMap:
 			t.Errorf("a ConfigMap is desired: %s", o.Key())
-		case KindDeployment:
+		case render.KindDeployment:
 			volumes, _, _ := unstructured.NestedSlice(o.Content.Object, "spec", "template", "spec", "volumes")
 			source := volumes[0].(map[string]any)["configMap"].(map[string]any)
 			if source["name"] != last {
@@ -93,7 +94,7 @@ func TestConfig_TheLastGoodOneKeepsItsKeys(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	held := render.Held{Key: render.Key{GroupVersionKind: KindConfigMap, Namespace: "openstack", Name: last}, Gate: v1alpha1.ReasonConfigError}
+	held := render.Held{Key: render.Key{GroupVersionKind: render.KindConfigMap, Namespace: "openstack", Name: last}, Gate: v1alpha1.ReasonConfigError}
 	if !contains(r.Set.Held, held) || len(r.Set.Prunable) > 0 {
 		t.Errorf("held %v, prunable %v", r.Set.Held, r.Set.Prunable)
 	}

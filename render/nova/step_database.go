@@ -7,26 +7,28 @@ import (
 	"strings"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/workload"
 )
 
 // databaseStep provisions both schemas, API first, then brings them to the release.
 func databaseStep(p *pass) {
 	if err := checkCell0(p.nova); err != nil {
-		p.refuse(err)
-		p.holdAfter("", "error")
+		p.Refuse(err)
+		p.HoldAfter("", "error")
 		return
 	}
 	if !p.provisioned(provisioning(p)) {
 		return
 	}
 	if p.config.name == "" {
-		p.wait(v1alpha1.ReasonWaitingForConfig, "Waiting for the rendered config before provisioning the database schema", pollDatabase)
-		p.holdAfter(lastProvision, v1alpha1.ReasonWaitingForConfig)
+		p.Wait(v1alpha1.ReasonWaitingForConfig, "Waiting for the rendered config before provisioning the database schema", pollDatabase)
+		p.HoldAfter(lastProvision, v1alpha1.ReasonWaitingForConfig)
 		return
 	}
 	if !p.advance(stepDatabase) {
-		p.refuse(fmt.Errorf("status.upgradePhase %q is not known to this build", p.nova.Status.UpgradePhase))
-		p.holdAfter(lastProvision, "error")
+		p.Refuse(fmt.Errorf("status.upgradePhase %q is not known to this build", p.nova.Status.UpgradePhase))
+		p.HoldAfter(lastProvision, "error")
 	}
 }
 
@@ -73,7 +75,7 @@ func provisioning(p *pass) []provision {
 			message: fmt.Sprintf("MariaDB cluster %q is not ready", b.spec.ClusterRef.Name),
 		}
 	}
-	object := func(child string, wanted bool, list map[string]Readiness, name, message string) provision {
+	object := func(child string, wanted bool, list map[string]facts.Readiness, name, message string) provision {
 		return provision{child: child, wanted: wanted, ready: ready(list, name), reason: v1alpha1.ReasonWaitingForDatabase, message: message}
 	}
 	login := "MariaDB User or Grant CR is not ready"
@@ -93,7 +95,7 @@ func provisioning(p *pass) []provision {
 	}
 }
 
-func ready(list map[string]Readiness, name string) bool {
+func ready(list map[string]facts.Readiness, name string) bool {
 	r, ok := list[name]
 	return ok && r.Ready && !r.Deleting
 }
@@ -107,8 +109,8 @@ func (p *pass) provisioned(order []provision) bool {
 			last = o.child
 		}
 		if o.wanted && !o.ready {
-			p.wait(o.reason, o.message, pollDatabase)
-			p.holdAfter(last, o.reason)
+			p.Wait(o.reason, o.message, pollDatabase)
+			p.HoldAfter(last, o.reason)
 			return false
 		}
 	}
@@ -119,17 +121,17 @@ func (p *pass) provisioned(order []provision) bool {
 func (p *pass) syncSchema() {
 	job, state := p.runOnce(childDBSync)
 	switch state {
-	case jobRunning:
-		p.wait(v1alpha1.ReasonDBSyncInProgress, "db_sync job is running", pollDatabase)
-	case jobFailed:
+	case workload.JobRunning:
+		p.Wait(v1alpha1.ReasonDBSyncInProgress, "db_sync job is running", pollDatabase)
+	case workload.JobFailed:
 		p.recordJob(v1alpha1.JobSubjectDBSync, job, failureEvent(v1alpha1.EventDBSyncFailed, "db_sync job failed: "+job.Failure))
-		p.fail(v1alpha1.ReasonDBSyncFailed, errors.New("db_sync job failed: "+job.Failure))
-	case jobDone:
+		p.Fail(v1alpha1.ReasonDBSyncFailed, errors.New("db_sync job failed: "+job.Failure))
+	case workload.JobDone:
 		p.recordSync(job)
-		if p.out.Status.InstalledRelease == "" {
-			p.out.Status.InstalledRelease = p.nova.Spec.OpenStackRelease
+		if p.status.InstalledRelease == "" {
+			p.status.InstalledRelease = p.nova.Spec.OpenStackRelease
 		}
-		p.ready(v1alpha1.ReasonDatabaseSynced, "Database schema is up to date (revision verified)")
+		p.Ready(v1alpha1.ReasonDatabaseSynced, "Database schema is up to date (revision verified)")
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
 func waitsForDatabase(reason, message string, held ...string) outcome {
@@ -19,60 +21,60 @@ var allDatabase = []string{"api/database", "api/user", "api/grant", "cell/databa
 
 const loginWait = "MariaDB User or Grant CR is not ready"
 
-func unreadyIn(pick func(*Observed) map[string]Readiness, name string, r Readiness) func(*Input) {
+func unreadyIn(pick func(*Observed) map[string]facts.Readiness, name string, r facts.Readiness) func(*Input) {
 	return func(in *Input) { pick(&in.Observed)[name] = r }
 }
 
-func mariadbs(o *Observed) map[string]Readiness  { return o.MariaDBs }
-func databases(o *Observed) map[string]Readiness { return o.Databases }
-func users(o *Observed) map[string]Readiness     { return o.Users }
-func grants(o *Observed) map[string]Readiness    { return o.Grants }
+func mariadbs(o *Observed) map[string]facts.Readiness  { return o.MariaDBs }
+func databases(o *Observed) map[string]facts.Readiness { return o.Databases }
+func users(o *Observed) map[string]facts.Readiness     { return o.Users }
+func grants(o *Observed) map[string]facts.Readiness    { return o.Grants }
 
 func twoServers(n *v1alpha1.Nova) { n.Spec.Database.ClusterRef.Name = "mariadb-cell" }
 
 var provisionCases = map[string]stepCase{
 	"the server of the API schema is not ready": {
-		nova: twoServers, change: unreadyIn(mariadbs, "mariadb", Readiness{}),
+		nova: twoServers, change: unreadyIn(mariadbs, "mariadb", facts.Readiness{}),
 		want: waitsForDatabase(v1alpha1.ReasonClusterNotReady, `MariaDB cluster "mariadb" is not ready`, allDatabase...),
 	},
 	"the API schema": {
-		change: unreadyIn(databases, "nova-api", Readiness{}),
+		change: unreadyIn(databases, "nova-api", facts.Readiness{}),
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForDatabase, "MariaDB Database CR is not ready", allDatabase[1:]...),
 	},
 	"an API schema that is being deleted is not ready": {
-		change: unreadyIn(databases, "nova-api", Readiness{Ready: true, Deleting: true}),
+		change: unreadyIn(databases, "nova-api", facts.Readiness{Ready: true, Deleting: true}),
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForDatabase, "MariaDB Database CR is not ready", allDatabase[1:]...),
 	},
 	"the user of the API schema": {
-		change: unreadyIn(users, "nova-api", Readiness{}),
+		change: unreadyIn(users, "nova-api", facts.Readiness{}),
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForDatabase, loginWait, allDatabase[2:]...),
 	},
 	"the grant of the API schema": {
-		change: unreadyIn(grants, "nova-api", Readiness{}),
+		change: unreadyIn(grants, "nova-api", facts.Readiness{}),
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForDatabase, loginWait, allDatabase[3:]...),
 	},
 	"the server of the cell schema": {
-		nova: twoServers, change: unreadyIn(mariadbs, "mariadb-cell", Readiness{}),
+		nova: twoServers, change: unreadyIn(mariadbs, "mariadb-cell", facts.Readiness{}),
 		want: waitsForDatabase(v1alpha1.ReasonClusterNotReady, `MariaDB cluster "mariadb-cell" is not ready`, allDatabase[3:]...),
 	},
 	"the cell schema": {
-		change: unreadyIn(databases, "nova", Readiness{}),
+		change: unreadyIn(databases, "nova", facts.Readiness{}),
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForDatabase, "MariaDB Database CR is not ready", allDatabase[4:]...),
 	},
 	"the schema of cell0": {
-		change: unreadyIn(databases, "nova-nova-cell0", Readiness{}),
+		change: unreadyIn(databases, "nova-nova-cell0", facts.Readiness{}),
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForDatabase, `MariaDB Database CR for schema "nova_cell0" is not ready`, allDatabase[5:]...),
 	},
 	"the user of the cell schema": {
-		change: unreadyIn(users, "nova", Readiness{}),
+		change: unreadyIn(users, "nova", facts.Readiness{}),
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForDatabase, loginWait, allDatabase[6:]...),
 	},
 	"the grant of the cell schema": {
-		change: unreadyIn(grants, "nova", Readiness{}),
+		change: unreadyIn(grants, "nova", facts.Readiness{}),
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForDatabase, loginWait, allDatabase[7:]...),
 	},
 	"the grant of cell0": {
-		change: unreadyIn(grants, "nova-nova-cell0", Readiness{}),
+		change: unreadyIn(grants, "nova-nova-cell0", facts.Readiness{}),
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForDatabase, `MariaDB Grant CR for schema "nova_cell0" is not ready`, "db-sync"),
 	},
 	"a brownfield database waits for nothing": {
@@ -149,8 +151,8 @@ func TestDatabase_RefusesAPhaseItDoesNotKnow(t *testing.T) {
 	if r.Err == nil || r.Err.Error() != `status.upgradePhase "Verifying" is not known to this build` {
 		t.Errorf("error %v", r.Err)
 	}
-	if held := heldIDs(in, r); !held["api/deployment"] || !held["db-sync"] || r.Status.UpgradePhase != "Verifying" {
-		t.Errorf("held %v, phase %q", r.Set.Held, r.Status.UpgradePhase)
+	if held := heldIDs(in, r); !held["api/deployment"] || !held["db-sync"] || statusOf(r).UpgradePhase != "Verifying" {
+		t.Errorf("held %v, phase %q", r.Set.Held, statusOf(r).UpgradePhase)
 	}
 }
 
@@ -158,7 +160,7 @@ func synced() outcome {
 	return outcome{Ready: true, Reason: v1alpha1.ReasonDatabaseSynced, Message: "Database schema is up to date (revision verified)"}
 }
 
-func release(release, tag, installed string) func(*Input) {
+func toRelease(release, tag, installed string) func(*Input) {
 	return func(in *Input) {
 		in.Nova.Spec.OpenStackRelease, in.Nova.Spec.Image.Tag = release, tag
 		in.Nova.Status.InstalledRelease = installed
@@ -176,34 +178,34 @@ func refused(reason, message, event string) outcome {
 
 var releaseCases = map[string]stepCase{
 	"the tag names another release": {
-		change: release("2026.1", "2025.2", "2026.1"),
+		change: toRelease("2026.1", "2025.2", "2026.1"),
 		want: waitsForDatabase(v1alpha1.ReasonImageReleaseMismatch,
 			`spec.image.tag "2025.2" names OpenStack release 2025.2 but spec.openStackRelease is "2026.1"; bump spec.image in lockstep with spec.openStackRelease`, "db-sync"),
 	},
 	"the tag of a first install names another release": {
-		change: release("2026.1", "2025.2-p1", ""),
+		change: toRelease("2026.1", "2025.2-p1", ""),
 		want: waitsForDatabase(v1alpha1.ReasonImageReleaseMismatch,
 			`spec.image.tag "2025.2-p1" names OpenStack release 2025.2 but spec.openStackRelease is "2026.1"; bump spec.image in lockstep with spec.openStackRelease`, "db-sync"),
 	},
 	"an older release": {
-		change: release("2025.2", "2025.2", "2026.1"),
+		change: toRelease("2025.2", "2025.2", "2026.1"),
 		want: refused(v1alpha1.ReasonDowngradeNotSupported, "downgrade from 2026.1 to 2025.2 is not supported",
 			"Downgrade from 2026.1 to 2025.2 is not supported"),
 	},
 	"a release two steps away": {
-		change: release("2026.1", "2026.1", "2025.1"),
+		change: toRelease("2026.1", "2026.1", "2025.1"),
 		want: refused(v1alpha1.ReasonUpgradePathInvalid,
 			"upgrade from 2025.1 to 2026.1 is not sequential; only sequential upgrades are supported",
 			"Upgrade from 2025.1 to 2026.1 is not sequential"),
 	},
 	"an installed release that does not parse": {
-		change: release("2026.1", "2026.1", "liberty"),
+		change: toRelease("2026.1", "2026.1", "liberty"),
 		want: refused(v1alpha1.ReasonVersionParseError,
 			`failed to parse installed release "liberty": "liberty": not an OpenStack release of the form YYYY.N with N 1 or 2`,
 			`Failed to parse installed release "liberty": "liberty": not an OpenStack release of the form YYYY.N with N 1 or 2`),
 	},
 	"a wanted release that does not parse": {
-		change: release("2026.3", "main", "2026.1"),
+		change: toRelease("2026.3", "main", "2026.1"),
 		want: refused(v1alpha1.ReasonVersionParseError,
 			`failed to parse target release "2026.3": "2026.3": not an OpenStack release of the form YYYY.N with N 1 or 2`,
 			`Failed to parse target release "2026.3": "2026.3": not an OpenStack release of the form YYYY.N with N 1 or 2`),
@@ -217,14 +219,14 @@ func TestDatabase_Release(t *testing.T) {
 // The event of a refused release is sent once, not on every pass.
 func TestDatabase_ARefusalIsToldOnce(t *testing.T) {
 	in := readyWorld(t, nil)
-	release("2025.2", "2025.2", "2026.1")(&in)
+	toRelease("2025.2", "2025.2", "2026.1")(&in)
 	in.Nova.Status.Conditions = Decide(in).Conditions
 	if events := Decide(in).Events; len(events) > 0 {
 		t.Errorf("told again: %v", events)
 	}
 }
 
-func syncJob(change func(*Job)) func(*Input) {
+func syncJob(change func(*facts.Job)) func(*Input) {
 	return func(in *Input) {
 		job := in.Observed.Jobs["nova-db-sync"]
 		change(&job)
@@ -232,7 +234,7 @@ func syncJob(change func(*Job)) func(*Input) {
 	}
 }
 
-func failedSync(j *Job) {
+func failedSync(j *facts.Job) {
 	j.Complete, j.Failed, j.UID, j.Failure = false, true, "sync-2", "BackoffLimitExceeded: Job has reached the specified backoff limit"
 	j.Created, j.Finished = time.Unix(1000, 0), time.Unix(1090, 0)
 }
@@ -245,23 +247,23 @@ var syncCases = map[string]stepCase{
 		want:   waitsForDatabase(v1alpha1.ReasonDBSyncInProgress, "db_sync job is running"),
 	},
 	"a running Job is left alone": {
-		change: syncJob(func(j *Job) { j.Complete = false }),
+		change: syncJob(func(j *facts.Job) { j.Complete = false }),
 		want:   waitsForDatabase(v1alpha1.ReasonDBSyncInProgress, "db_sync job is running", "db-sync"),
 	},
 	"a running Job of another template is left alone": {
-		change: syncJob(func(j *Job) { j.Complete, j.TemplateHash = false, "other" }),
+		change: syncJob(func(j *facts.Job) { j.Complete, j.TemplateHash = false, "other" }),
 		want:   waitsForDatabase(v1alpha1.ReasonDBSyncInProgress, "db_sync job is running", "db-sync"),
 	},
 	"a Job that is being deleted is waited for": {
-		change: syncJob(func(j *Job) { j.Deleting, j.TemplateHash = true, "other" }),
+		change: syncJob(func(j *facts.Job) { j.Deleting, j.TemplateHash = true, "other" }),
 		want:   waitsForDatabase(v1alpha1.ReasonDBSyncInProgress, "db_sync job is running", "db-sync"),
 	},
 	"a complete Job of another template goes": {
-		change: syncJob(func(j *Job) { j.TemplateHash = "other" }),
+		change: syncJob(func(j *facts.Job) { j.TemplateHash = "other" }),
 		want:   gone(waitsForDatabase(v1alpha1.ReasonDBSyncInProgress, "db_sync job is running")),
 	},
 	"a failed Job of another template goes": {
-		change: syncJob(func(j *Job) { failedSync(j); j.TemplateHash = "other" }),
+		change: syncJob(func(j *facts.Job) { failedSync(j); j.TemplateHash = "other" }),
 		want:   gone(waitsForDatabase(v1alpha1.ReasonDBSyncInProgress, "db_sync job is running")),
 	},
 	"a failed Job is told once": {
@@ -272,7 +274,7 @@ var syncCases = map[string]stepCase{
 		},
 	},
 	"failed wins over complete": {
-		change: syncJob(func(j *Job) { failedSync(j); j.Complete = true }),
+		change: syncJob(func(j *facts.Job) { failedSync(j); j.Complete = true }),
 		want: outcome{
 			Reason: v1alpha1.ReasonDBSyncFailed, Message: syncFailure, Last: stepDatabase, Err: syncFailure,
 			Events: []string{"Warning DBSyncFailed: " + syncFailure},
@@ -285,11 +287,11 @@ var syncCases = map[string]stepCase{
 		want: outcome{Reason: v1alpha1.ReasonDBSyncFailed, Message: syncFailure, Last: stepDatabase, Err: syncFailure},
 	},
 	"a complete Job is told once": {
-		change: syncJob(func(j *Job) { j.UID = "sync-2" }),
+		change: syncJob(func(j *facts.Job) { j.UID = "sync-2" }),
 		want:   with(synced(), "Normal DatabaseSynced: Database schema is up to date"),
 	},
 	"a complete Job without a readable report": {
-		change: syncJob(func(j *Job) { j.UID, j.Report = "sync-2", "Traceback" }),
+		change: syncJob(func(j *facts.Job) { j.UID, j.Report = "sync-2", "Traceback" }),
 		want: with(synced(), "Normal DatabaseSynced: Database schema is up to date",
 			"Normal CellsReportUnavailable: the db-sync Job reported no cell map; status.cells is left unchanged"),
 	},
@@ -311,7 +313,7 @@ func TestDatabase_Sync(t *testing.T) { runCases(t, v1alpha1.ConditionDatabaseRea
 func TestDatabase_RecordsAJobOnce(t *testing.T) {
 	in := readyWorld(t, nil)
 	syncJob(failedSync)(&in)
-	want := []Record{{
+	want := []pipeline.Record{{
 		Subject: "db-sync", UID: "sync-2", Counted: true, Result: "failed", Duration: 90 * time.Second,
 		Events: Decide(in).Records[0].Events, Deferred: v1alpha1.EventDBSyncMetricEmissionDeferred,
 	}}
@@ -323,11 +325,11 @@ func TestDatabase_RecordsAJobOnce(t *testing.T) {
 func TestDatabase_PromotesTheReleaseOnlyWhenSynced(t *testing.T) {
 	in := readyWorld(t, nil)
 	in.Nova.Status.InstalledRelease = ""
-	if got := Decide(in).Status.InstalledRelease; got != "2026.1" {
+	if got := statusOf(Decide(in)).InstalledRelease; got != "2026.1" {
 		t.Errorf("after a sync: %q", got)
 	}
-	syncJob(func(j *Job) { j.Complete = false })(&in)
-	if got := Decide(in).Status.InstalledRelease; got != "" {
+	syncJob(func(j *facts.Job) { j.Complete = false })(&in)
+	if got := statusOf(Decide(in)).InstalledRelease; got != "" {
 		t.Errorf("before it: %q", got)
 	}
 }
@@ -351,11 +353,11 @@ func TestDatabase_Cells(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := readyWorld(t, nil)
 			in.Nova.Status.Cells = tc.before
-			syncJob(func(j *Job) { j.Report = tc.report })(&in)
+			syncJob(func(j *facts.Job) { j.Report = tc.report })(&in)
 			if !tc.seen {
 				in.Nova.Annotations = nil
 			}
-			if diff := cmp.Diff(tc.want, Decide(in).Status.Cells); diff != "" {
+			if diff := cmp.Diff(tc.want, statusOf(Decide(in)).Cells); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
 	"github.com/c5c3/nova-operator/render/pod"
 )
 
@@ -37,26 +38,26 @@ func dbArchiveStep(p *pass) {
 		if ended && last.Failed {
 			message += fmt.Sprintf("; the last run (Job %s) failed before the pause", last.Name)
 		}
-		p.ready(v1alpha1.ReasonDBArchiveSuspended, message)
+		p.Ready(v1alpha1.ReasonDBArchiveSuspended, message)
 	case ended && last.Failed:
-		p.unready(v1alpha1.ReasonDBArchiveJobFailed,
+		p.Unready(v1alpha1.ReasonDBArchiveJobFailed,
 			fmt.Sprintf("Database archive Job %s failed; the soft-deleted rows are no longer moving out of the live tables", last.Name))
 	default:
 		message := fmt.Sprintf("Database archive scheduled %q, moving up to %d soft-deleted rows per table per batch into the shadow tables", a.schedule, a.maxRows)
 		if a.retentionDays != nil {
 			message += fmt.Sprintf(", keeping rows deleted in the last %d days in place", *a.retentionDays)
 		}
-		p.ready(v1alpha1.ReasonDBArchiveScheduled, message)
+		p.Ready(v1alpha1.ReasonDBArchiveScheduled, message)
 	}
 }
 
 // newestRun is the newest run that ended.
-func newestRun(jobs []Job) (Job, bool) {
-	ended := slices.DeleteFunc(slices.Clone(jobs), func(j Job) bool { return !j.terminal() })
+func newestRun(jobs []facts.Job) (facts.Job, bool) {
+	ended := slices.DeleteFunc(slices.Clone(jobs), func(j facts.Job) bool { return !j.Ended() })
 	if len(ended) == 0 {
-		return Job{}, false
+		return facts.Job{}, false
 	}
-	return slices.MaxFunc(ended, func(a, b Job) int {
+	return slices.MaxFunc(ended, func(a, b facts.Job) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
 	}), true
 }
@@ -73,7 +74,7 @@ func archiveCronJob(p *pass) (render.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	labels := componentLabels(n, v1alpha1.ComponentDBArchive)
+	labels := labelsOf(n).Component(v1alpha1.ComponentDBArchive)
 	return batchv1ac.CronJob(archiveName(n), n.Namespace).
 		WithLabels(labels).
 		WithSpec(batchv1ac.CronJobSpec().

@@ -85,7 +85,7 @@ func derived(suffix, component, key string, value func(*credentials) render.Sens
 	return func(p *pass) (render.Resource, error) {
 		encoded := ini.Env(value(&p.credentials).Reveal())
 		return corev1ac.Secret(p.nova.Name+suffix, p.nova.Namespace).
-			WithLabels(componentLabels(p.nova, component)).
+			WithLabels(labelsOf(p.nova).Component(component)).
 			WithType(corev1.SecretTypeOpaque).
 			WithData(map[string][]byte{key: []byte(encoded)}), nil
 	}

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/openstack"
 )
 
 func gateway(host string) *v1alpha1.GatewaySpec {
@@ -26,7 +28,7 @@ func placedOnEdge(n *v1alpha1.Nova) {
 	n.Spec.TargetClusterRef = &v1alpha1.TargetClusterRefSpec{Name: "edge"}
 }
 
-func noGatewayAPI(in *Input) { in.Observed.GatewayAPI = Capability{} }
+func noGatewayAPI(in *Input) { in.Observed.GatewayAPI = facts.Capability{} }
 
 // routeCases are the branches of the three routes; noun and field word them.
 func routeCases(set func(*v1alpha1.Nova), noun, field, name string) map[string]stepCase {
@@ -46,7 +48,7 @@ func routeCases(set func(*v1alpha1.Nova), noun, field, name string) map[string]s
 		},
 		"accepted": {nova: set, want: outcome{Ready: true, Reason: v1alpha1.ReasonHTTPRouteAccepted, Message: "HTTPRoute accepted by Gateway"}},
 		"not accepted yet": {
-			nova: set, change: func(in *Input) { in.Observed.Routes[name] = Route{} },
+			nova: set, change: func(in *Input) { in.Observed.Routes[name] = facts.Route{} },
 			want: outcome{Reason: v1alpha1.ReasonHTTPRouteNotAccepted, Message: "HTTPRoute not yet accepted by Gateway", Requeue: pollDeployment},
 		},
 		"not created yet": {
@@ -121,12 +123,12 @@ var everyVPA = []string{"conductor/vpa", "scheduler/vpa", "metadata/vpa", "conso
 var vpaCases = map[string]stepCase{
 	"not wanted": {want: outcome{Ready: true, Reason: v1alpha1.ReasonVPANotRequired, Message: "no workload opts into vertical autoscaling"}},
 	"not wanted where the kind is not served": {
-		change: func(in *Input) { in.Observed.VPA = Capability{} },
+		change: func(in *Input) { in.Observed.VPA = facts.Capability{} },
 		want:   outcome{Ready: true, Reason: v1alpha1.ReasonVPANotRequired, Message: "no workload opts into vertical autoscaling", Held: everyVPA},
 	},
 	"wanted": {nova: sizedByVPA, want: outcome{Ready: true, Reason: v1alpha1.ReasonVPAReady, Message: "VerticalPodAutoscalers are configured: nova-scheduler, nova"}},
 	"the kind is not served": {
-		nova: sizedByVPA, change: func(in *Input) { in.Observed.VPA = Capability{} },
+		nova: sizedByVPA, change: func(in *Input) { in.Observed.VPA = facts.Capability{} },
 		want: outcome{
 			Reason: v1alpha1.ReasonVPANotInstalled, Held: everyVPA,
 			Message: "nova-scheduler, nova opt into vertical autoscaling but the cluster does not serve autoscaling.k8s.io/v1 VerticalPodAutoscaler; install it and restart the operator",
@@ -208,9 +210,9 @@ func TestPorts(t *testing.T) {
 func TestGroup_AMemberThatFailsStopsNoOther(t *testing.T) {
 	in := readyWorld(t, apiGateway)
 	in.Observed.GatewayAPI.Error = "timeout"
-	in.Observed.Health = &Health{Code: 500}
+	in.Observed.Health = &openstack.Answer{Code: 500}
 	r := Decide(in)
-	if len(r.Reached) != len(steps) || r.Requeue != pollHealth {
+	if len(r.Reached) != len(index.Steps) || r.Requeue != pollHealth {
 		t.Errorf("ran %v, requeue %v", r.Reached, r.Requeue)
 	}
 }

@@ -6,89 +6,85 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render/openstack"
 )
 
 // HealthTTL is how long a healthy answer is believed, and after which the API is
 // asked again: nothing else wakes a Nova whose API fails while its pods stay ready.
 const HealthTTL = 30 * time.Second
 
+// healthTimeout bounds one probe of the API.
+const healthTimeout = 10 * time.Second
+
 // maxBody is how much of an error answer a condition quotes, in bytes.
 const maxBody = 256
 
-// APIAvailable tells the observer whether there is an API to ask.
-func APIAvailable(n *v1alpha1.Nova, seen Observed) bool {
-	return seen.Deployments[n.Name].available()
+// healthQuestion asks the API of a Nova for its version document, which needs no token. One
+// that is not well is asked sooner.
+func healthQuestion(n *v1alpha1.Nova, last *openstack.Answer) openstack.Question {
+	q := openstack.Question{
+		Request: openstack.Request{Method: http.MethodGet, URL: HealthURL(n)},
+		Words:   "whether the Nova API answers", MaxAge: HealthTTL, Timeout: healthTimeout,
+	}
+	if last != nil && !last.OK() {
+		q.MaxAge = pollHealth
+	}
+	return q
 }
 
-// healthStep reports what the API answered.
+// Fold takes the newest answer to a question into the observation. It reports whether that
+// says anything new.
+func (in *Input) Fold(_ openstack.Question, a openstack.Answer) bool {
+	if in.Observed.Health != nil && *in.Observed.Health == a {
+		return false
+	}
+	in.Observed.Health = &a
+	return true
+}
+
+// Tell takes the outcome of a call in: a Nova makes none.
+func (in *Input) Tell(openstack.Outcome) {}
+
+// healthStep asks the API how it is, and reports what it answered last. Until the first
+// answer comes, what the last pass said still holds.
 func healthStep(p *pass) {
 	h := p.seen.Health
+	p.Ask(healthQuestion(p.nova, h))
 	switch {
-	case p.out.Status.Endpoint == "" || h == nil:
-		p.unready(v1alpha1.ReasonEndpointNotReady, "endpoint not yet configured")
-	case h.Failure != "":
-		p.unready(healthReason(h), healthMessage(h))
-	case h.Code >= 200 && h.Code < 300:
-		p.ready(v1alpha1.ReasonAPIHealthy, "Nova API is responding at "+HealthURL(p.nova))
-		p.requeue(HealthTTL)
+	case p.status.Endpoint == "":
+		p.Unready(v1alpha1.ReasonEndpointNotReady, "endpoint not yet configured")
+	case h == nil:
+		if !p.Recall() {
+			p.Unready(v1alpha1.ReasonEndpointNotReady, "endpoint not yet configured")
+		}
+	case h.OK():
+		p.Ready(v1alpha1.ReasonAPIHealthy, "Nova API is responding at "+HealthURL(p.nova))
+		p.Again(HealthTTL)
 		return
+	case h.Class != "":
+		p.Unready(unanswered(h))
 	default:
 		message := fmt.Sprintf("Nova API returned HTTP %d", h.Code)
 		if h.Body != "" {
 			message += ": " + oneLine(h.Body)
 		}
-		p.unready(v1alpha1.ReasonAPIUnhealthy, message)
+		p.Unready(v1alpha1.ReasonAPIUnhealthy, message)
 	}
-	p.requeue(pollHealth)
+	p.Again(pollHealth)
 }
 
-// healthReason is the reason of a probe without an answer; one that is none reads as
-// any other failure.
-func healthReason(h *Health) string {
-	switch h.Failure {
-	case v1alpha1.ReasonHealthCheckTimeout, v1alpha1.ReasonEndpointNotReady, v1alpha1.ReasonConnectionFailed:
-		return h.Failure
+// unanswered words a probe without an answer.
+func unanswered(h *openstack.Answer) (reason, message string) {
+	switch h.Class {
+	case openstack.ClassTimeout:
+		return v1alpha1.ReasonHealthCheckTimeout, "health check timed out"
+	case openstack.ClassUnresolved:
+		return v1alpha1.ReasonEndpointNotReady, "endpoint not resolvable"
+	case openstack.ClassRefused:
+		return v1alpha1.ReasonConnectionFailed, "connection failed: " + h.Error
 	default:
-		return v1alpha1.ReasonHealthCheckFailed
-	}
-}
-
-func healthMessage(h *Health) string {
-	switch healthReason(h) {
-	case v1alpha1.ReasonHealthCheckTimeout:
-		return "health check timed out"
-	case v1alpha1.ReasonEndpointNotReady:
-		return "endpoint not resolvable"
-	case v1alpha1.ReasonConnectionFailed:
-		return "connection failed: " + h.Error
-	default:
-		return "health check failed: " + h.Error
-	}
-}
-
-// RecalledHealth is the last answer of the API as the condition tells it, for a preview,
-// which can't ask: nil when nothing is known.
-func RecalledHealth(n *v1alpha1.Nova) *Health {
-	c := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionNovaAPIReady)
-	switch {
-	case c == nil || c.Reason == v1alpha1.ReasonEndpointNotReady:
-		return nil
-	case c.Status == metav1.ConditionTrue:
-		return &Health{Code: http.StatusOK}
-	case c.Reason == v1alpha1.ReasonAPIUnhealthy:
-		h := &Health{}
-		if _, err := fmt.Sscanf(c.Message, "Nova API returned HTTP %d", &h.Code); err != nil {
-			return nil
-		}
-		_, h.Body, _ = strings.Cut(c.Message, ": ")
-		return h
-	default:
-		_, text, _ := strings.Cut(c.Message, ": ")
-		return &Health{Failure: c.Reason, Error: text}
+		return v1alpha1.ReasonHealthCheckFailed, "health check failed: " + h.Error
 	}
 }
 

@@ -3,6 +3,7 @@ package nova
 import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	autoscalingv2ac "k8s.io/client-go/applyconfigurations/autoscaling/v2"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
@@ -13,10 +14,10 @@ import (
 // hpaStep reports the autoscaler of the API.
 func hpaStep(p *pass) {
 	if p.nova.Spec.Autoscaling == nil {
-		p.ready(v1alpha1.ReasonHPANotRequired, "Autoscaling is not configured")
+		p.Ready(v1alpha1.ReasonHPANotRequired, "Autoscaling is not configured")
 		return
 	}
-	p.ready(v1alpha1.ReasonHPAReady, "HorizontalPodAutoscaler is configured")
+	p.Ready(v1alpha1.ReasonHPAReady, "HorizontalPodAutoscaler is configured")
 }
 
 // horizontalAutoscaler scales the API Deployment.
@@ -54,6 +55,14 @@ func horizontalAutoscaler(p *pass) (render.Resource, error) {
 		spec.WithBehavior(behavior)
 	}
 	return autoscalingv2ac.HorizontalPodAutoscaler(p.nova.Name, p.nova.Namespace).
-		WithLabels(commonLabels(p.nova)).
+		WithLabels(labelsOf(p.nova).Common()).
 		WithSpec(spec), nil
+}
+
+// LeftByAutoscaler tells a count that the autoscaler of the API set from one that
+// somebody claims: once the block is gone, the spec's own count follows it.
+func LeftByAutoscaler(n *v1alpha1.Nova, key render.Key, path string) bool {
+	last := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionHPAReady)
+	return n.Spec.Autoscaling == nil && last != nil && last.Reason == v1alpha1.ReasonHPAReady &&
+		key.GroupVersionKind == render.KindDeployment && key.Name == n.Name && path == "spec.replicas"
 }

@@ -44,22 +44,22 @@ func routeStep(r *route) func(*pass) {
 		wanted := r.gateway(p.nova) != nil
 		switch capability := p.seen.GatewayAPI; {
 		case capability.Error != "":
-			p.fail(v1alpha1.ReasonCapabilityProbeFailed, fmt.Errorf("ask for gateway.networking.k8s.io/v1 HTTPRoute: %s", capability.Error))
-			p.hold(r.child, v1alpha1.ReasonCapabilityProbeFailed)
+			p.Fail(v1alpha1.ReasonCapabilityProbeFailed, fmt.Errorf("ask for gateway.networking.k8s.io/v1 HTTPRoute: %s", capability.Error))
+			p.Hold(r.child, v1alpha1.ReasonCapabilityProbeFailed)
 		case !capability.Served && wanted:
-			p.unready(v1alpha1.ReasonGatewayAPINotInstalled, fmt.Sprintf(
+			p.Unready(v1alpha1.ReasonGatewayAPINotInstalled, fmt.Sprintf(
 				"%s is set but the cluster does not serve gateway.networking.k8s.io/v1 HTTPRoute; install the Gateway API%s", r.field, askedAgain(p.nova)))
-			p.hold(r.child, v1alpha1.ReasonGatewayAPINotInstalled)
+			p.Hold(r.child, v1alpha1.ReasonGatewayAPINotInstalled)
 		case !wanted:
 			if !capability.Served {
-				p.hold(r.child, "the cluster does not serve the kind")
+				p.Hold(r.child, "the cluster does not serve the kind")
 			}
-			p.ready(v1alpha1.ReasonHTTPRouteNotRequired, "External "+r.noun+" exposure via Gateway API is not configured")
+			p.Ready(v1alpha1.ReasonHTTPRouteNotRequired, "External "+r.noun+" exposure via Gateway API is not configured")
 		case p.seen.Routes[r.name(p.nova)].Accepted:
-			p.ready(v1alpha1.ReasonHTTPRouteAccepted, "HTTPRoute accepted by Gateway")
+			p.Ready(v1alpha1.ReasonHTTPRouteAccepted, "HTTPRoute accepted by Gateway")
 		default:
-			p.unready(v1alpha1.ReasonHTTPRouteNotAccepted, "HTTPRoute not yet accepted by Gateway")
-			p.requeue(pollDeployment)
+			p.Unready(v1alpha1.ReasonHTTPRouteNotAccepted, "HTTPRoute not yet accepted by Gateway")
+			p.Again(pollDeployment)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func httpRoute(r *route) builder {
 			parent.WithSectionName(gatewayv1.SectionName(g.ParentRef.SectionName))
 		}
 		out := gatewayv1ac.HTTPRoute(r.name(p.nova), p.nova.Namespace).
-			WithLabels(commonLabels(p.nova)).
+			WithLabels(labelsOf(p.nova).Common()).
 			WithSpec(gatewayv1ac.HTTPRouteSpec().
 				WithParentRefs(parent).
 				WithHostnames(gatewayv1.Hostname(g.Hostname)).

@@ -24,12 +24,12 @@ func networkPolicyStep(p *pass) {
 	policy := p.nova.Spec.NetworkPolicy
 	switch {
 	case policy == nil:
-		p.ready(v1alpha1.ReasonNetworkPolicyNotRequired, "Network isolation is not configured")
+		p.Ready(v1alpha1.ReasonNetworkPolicyNotRequired, "Network isolation is not configured")
 	case len(policy.Ingress) == 0:
-		p.refuse(errors.New("spec.networkPolicy.ingress must not be empty: refusing to create NetworkPolicy that would allow all ingress"))
-		p.holdAfter("", "error")
+		p.Refuse(errors.New("spec.networkPolicy.ingress must not be empty: refusing to create NetworkPolicy that would allow all ingress"))
+		p.HoldAfter("", "error")
 	default:
-		p.ready(v1alpha1.ReasonNetworkPolicyReady, "NetworkPolicy is configured")
+		p.Ready(v1alpha1.ReasonNetworkPolicyReady, "NetworkPolicy is configured")
 	}
 }
 
@@ -53,9 +53,9 @@ func networkPolicy(p *pass) (render.Resource, error) {
 		return nil, err
 	}
 	return networkingv1ac.NetworkPolicy(n.Name, n.Namespace).
-		WithLabels(commonLabels(n)).
+		WithLabels(labelsOf(n).Common()).
 		WithSpec(networkingv1ac.NetworkPolicySpec().
-			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(policyLabels(n))).
+			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(labelsOf(n).Pods())).
 			WithPolicyTypes(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress).
 			WithIngress(networkingv1ac.NetworkPolicyIngressRule().
 				WithPorts(tcp(portAPI), tcp(portMetadata), tcp(portConsole)).
@@ -71,9 +71,9 @@ func consolePolicy(p *pass) (render.Resource, error) {
 		return nil, nil
 	}
 	return networkingv1ac.NetworkPolicy(n.Name+suffixConsoleProxy, n.Namespace).
-		WithLabels(commonLabels(n)).
+		WithLabels(labelsOf(n).Common()).
 		WithSpec(networkingv1ac.NetworkPolicySpec().
-			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(selectorLabels(n, consoleProxy.component))).
+			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(labelsOf(n).Selector(consoleProxy.component))).
 			WithPolicyTypes(networkingv1.PolicyTypeEgress).
 			WithEgress(networkingv1ac.NetworkPolicyEgressRule().WithPorts(tcp(5900).WithEndPort(65535)))), nil
 }

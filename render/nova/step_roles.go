@@ -2,27 +2,10 @@ package nova
 
 import "github.com/c5c3/nova-operator/api/v1alpha1"
 
-// available is the steady-state test: the live Deployment is at its generation, has
-// the pods it wants and says so. Old pods count: they serve.
-func (d Deployment) available() bool {
-	return d.ObservedGeneration >= d.Generation && d.ReadyReplicas >= d.wanted() && d.Available
-}
-
-func (d Deployment) wanted() int32 {
-	if d.Replicas == nil {
-		return 1
-	}
-	return *d.Replicas
-}
-
-// rolledOut is the strict test of an upgrade: every pod is new, ready and available,
-// on the image of the spec. A missing Deployment is not rolled out, nor is one that
-// converged on the old image.
+// rolledOut is the strict test of an upgrade: every pod is new, ready and available, on
+// the image of the spec.
 func (p *pass) rolledOut(r *role) bool {
-	d, ok := p.seen.Deployments[r.name(p.nova)]
-	want := d.wanted()
-	return ok && d.ObservedGeneration >= d.Generation && d.Image == p.nova.Spec.Image.Reference() &&
-		d.UpdatedReplicas == want && d.ReadyReplicas == want && d.TotalReplicas == want && d.AvailableReplicas == want
+	return p.seen.Deployments[r.name(p.nova)].RolledOut(p.nova.Spec.Image.Reference())
 }
 
 // rolling reports whether the roles roll onto the image of an upgrade.
@@ -36,26 +19,25 @@ func (p *pass) rolling() bool {
 func roleStep(r *role) func(*pass) {
 	return func(p *pass) {
 		if p.rolling() && !p.rolledOut(r) {
-			p.wait(r.waiting, "Waiting for the upgraded image to finish rolling out on the "+r.words, pollDeployment)
+			p.Wait(r.waiting, "Waiting for the upgraded image to finish rolling out on the "+r.words, pollDeployment)
 			return
 		}
 		if p.roleAvailable(r) {
-			p.ready(r.ready, "Nova "+r.words+" deployment is available")
+			p.Ready(r.ready, "Nova "+r.words+" deployment is available")
 			return
 		}
-		p.unready(r.waiting, "Nova "+r.words+" deployment is not yet available")
+		p.Unready(r.waiting, "Nova "+r.words+" deployment is not yet available")
 	}
 }
 
 func (p *pass) roleAvailable(r *role) bool {
-	live, ok := p.seen.Deployments[r.name(p.nova)]
-	return ok && live.available()
+	return p.seen.Deployments[r.name(p.nova)].Serves()
 }
 
 // consoleProxyStep is the role's, or says that it is switched off.
 func consoleProxyStep(p *pass) {
 	if !consoleEnabled(p.nova) {
-		p.ready(v1alpha1.ReasonConsoleProxyDisabled, "spec.consoleProxy.enabled is false; the console proxy is not rendered")
+		p.Ready(v1alpha1.ReasonConsoleProxyDisabled, "spec.consoleProxy.enabled is false; the console proxy is not rendered")
 		return
 	}
 	roleStep(&consoleProxy)(p)
@@ -66,16 +48,16 @@ func consoleProxyStep(p *pass) {
 func deploymentStep(p *pass) {
 	if p.rolling() {
 		if !p.advance(stepDeployment) {
-			p.wait(v1alpha1.ReasonWaitingForDeployment, "Waiting for every role to finish rolling out the upgraded image before contracting the database schema", pollDeployment)
+			p.Wait(v1alpha1.ReasonWaitingForDeployment, "Waiting for every role to finish rolling out the upgraded image before contracting the database schema", pollDeployment)
 		}
 		return
 	}
 	if !p.roleAvailable(&api) {
-		p.wait(v1alpha1.ReasonWaitingForDeployment, "Nova API deployment is not yet available", pollDeployment)
+		p.Wait(v1alpha1.ReasonWaitingForDeployment, "Nova API deployment is not yet available", pollDeployment)
 		return
 	}
-	p.out.Status.Endpoint = endpoint(p.nova)
-	p.ready(v1alpha1.ReasonDeploymentReady, "Nova API deployment is available")
+	p.status.Endpoint = endpoint(p.nova)
+	p.Ready(v1alpha1.ReasonDeploymentReady, "Nova API deployment is available")
 }
 
 // endpoint is where clients reach the API.

@@ -7,9 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
-func deploymentOf(name string, change func(*Deployment)) func(*Input) {
+func deploymentOf(name string, change func(*facts.Deployment)) func(*Input) {
 	return func(in *Input) {
 		d := in.Observed.Deployments[name]
 		change(&d)
@@ -17,7 +20,7 @@ func deploymentOf(name string, change func(*Deployment)) func(*Input) {
 	}
 }
 
-func notAvailable(d *Deployment) { d.Available = false }
+func notAvailable(d *facts.Deployment) { d.Available = false }
 
 // roleCases are one table for each role, by condition.
 var roleCases = map[string]map[string]stepCase{
@@ -35,18 +38,18 @@ var roleCases = map[string]map[string]stepCase{
 	v1alpha1.ConditionSchedulerReady: {
 		"available": {want: outcome{Ready: true, Reason: v1alpha1.ReasonSchedulerReady, Message: "Nova scheduler deployment is available"}},
 		"fewer pods than wanted": {
-			change: deploymentOf("nova-scheduler", func(d *Deployment) { d.ReadyReplicas = 0 }),
+			change: deploymentOf("nova-scheduler", func(d *facts.Deployment) { d.ReadyReplicas = 0 }),
 			want:   outcome{Reason: v1alpha1.ReasonWaitingForScheduler, Message: "Nova scheduler deployment is not yet available"},
 		},
 		"old pods that serve count": {
-			change: deploymentOf("nova-scheduler", func(d *Deployment) { d.UpdatedReplicas, d.TotalReplicas = 0, 2 }),
+			change: deploymentOf("nova-scheduler", func(d *facts.Deployment) { d.UpdatedReplicas, d.TotalReplicas = 0, 2 }),
 			want:   outcome{Ready: true, Reason: v1alpha1.ReasonSchedulerReady, Message: "Nova scheduler deployment is available"},
 		},
 	},
 	v1alpha1.ConditionMetadataReady: {
 		"available": {want: outcome{Ready: true, Reason: v1alpha1.ReasonMetadataReady, Message: "Nova metadata API deployment is available"}},
 		"not seen by its controller yet": {
-			change: deploymentOf("nova-metadata", func(d *Deployment) { d.Generation = 2 }),
+			change: deploymentOf("nova-metadata", func(d *facts.Deployment) { d.Generation = 2 }),
 			want:   outcome{Reason: v1alpha1.ReasonWaitingForMetadata, Message: "Nova metadata API deployment is not yet available"},
 		},
 	},
@@ -71,7 +74,7 @@ var roleCases = map[string]map[string]stepCase{
 			},
 		},
 		"an unset count means one pod": {
-			change: deploymentOf("nova", func(d *Deployment) { d.Replicas, d.ReadyReplicas = nil, 1 }),
+			change: deploymentOf("nova", func(d *facts.Deployment) { d.Replicas, d.ReadyReplicas = nil, 1 }),
 			want:   outcome{Ready: true, Reason: v1alpha1.ReasonDeploymentReady, Message: "Nova API deployment is available"},
 		},
 	},
@@ -105,15 +108,15 @@ func TestConsoleProxy_SwitchedOffRemovesExactlyItsObjects(t *testing.T) {
 func TestEndpoint_IsSetOnceTheAPIServes(t *testing.T) {
 	in := readyWorld(t, nil)
 	in.Nova.Status.Endpoint = ""
-	if got := Decide(in).Status.Endpoint; got != "http://nova.openstack.svc.cluster.local:8774" {
+	if got := statusOf(Decide(in)).Endpoint; got != "http://nova.openstack.svc.cluster.local:8774" {
 		t.Errorf("served at %q", got)
 	}
 	deploymentOf("nova", notAvailable)(&in)
-	if got := Decide(in).Status.Endpoint; got != "" {
+	if got := statusOf(Decide(in)).Endpoint; got != "" {
 		t.Errorf("before it serves: %q", got)
 	}
 	in = readyWorld(t, func(n *v1alpha1.Nova) { n.Spec.Gateway = gateway("compute.example.com") })
-	if got := Decide(in).Status.Endpoint; got != "https://compute.example.com/" {
+	if got := statusOf(Decide(in)).Endpoint; got != "https://compute.example.com/" {
 		t.Errorf("behind a gateway: %q", got)
 	}
 }
@@ -129,9 +132,9 @@ func TestReplicas_UnderAnAutoscaler(t *testing.T) {
 	}{
 		"without one the block decides":         {nil, nil, 3},
 		"a new Deployment leaves the count out": {autoscaled, func(in *Input) { delete(in.Observed.Deployments, "nova") }, 0},
-		"a count we still own is carried on":    {autoscaled, deploymentOf("nova", func(d *Deployment) { d.OwnsReplicas, d.Replicas = true, new(int32(7)) }), 7},
-		"a count somebody else owns is theirs":  {autoscaled, deploymentOf("nova", func(d *Deployment) { d.Replicas = new(int32(7)) }), 0},
-		"an autoscaler that is gone":            {nil, deploymentOf("nova", func(d *Deployment) { d.Replicas = new(int32(7)) }), 3},
+		"a count we still own is carried on":    {autoscaled, deploymentOf("nova", func(d *facts.Deployment) { d.OwnsReplicas, d.Replicas = true, new(int32(7)) }), 7},
+		"a count somebody else owns is theirs":  {autoscaled, deploymentOf("nova", func(d *facts.Deployment) { d.Replicas = new(int32(7)) }), 0},
+		"an autoscaler that is gone":            {nil, deploymentOf("nova", func(d *facts.Deployment) { d.Replicas = new(int32(7)) }), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := readyWorld(t, tc.nova)
@@ -177,7 +180,7 @@ func TestBudget_FollowsTheLowerBound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, o := range Decide(readyWorld(t, tc.nova)).Set.Desired {
-				if o.Key().GroupVersionKind != KindPDB {
+				if o.Key().GroupVersionKind != render.KindPDB {
 					continue
 				}
 				for _, field := range []string{"minAvailable", "maxUnavailable"} {
@@ -228,10 +231,10 @@ func TestDeployments_RollWithWhatTheyRead(t *testing.T) {
 
 var everyRole = []string{"nova", "nova-conductor", "nova-metadata", "nova-novncproxy", "nova-scheduler"}
 
-func templates(r Result) map[string]any {
+func templates(r pipeline.Decision) map[string]any {
 	out := map[string]any{}
 	for _, o := range r.Set.Desired {
-		if o.Key().GroupVersionKind == KindDeployment {
+		if o.Key().GroupVersionKind == render.KindDeployment {
 			out[o.Content.GetName()], _, _ = unstructured.NestedFieldNoCopy(o.Content.Object, "spec", "template")
 		}
 	}

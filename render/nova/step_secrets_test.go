@@ -5,6 +5,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
 )
 
 func drop(name string) func(*Input) {
@@ -16,7 +17,7 @@ func dropKey(name, key string) func(*Input) { return setKey(name, key, "") }
 // setKey changes one value of a Secret; an empty one removes the key.
 func setKey(name, key, value string) func(*Input) {
 	return func(in *Input) {
-		data := SecretData{}
+		data := facts.SecretData{}
 		for k, v := range in.Observed.Secrets[name] {
 			data[k] = v
 		}
@@ -30,7 +31,7 @@ func setKey(name, key, value string) func(*Input) {
 
 func external(name string, ready bool) func(*Input) {
 	return func(in *Input) {
-		in.Observed.ExternalSecrets = map[string]Readiness{name: {Ready: ready}}
+		in.Observed.ExternalSecrets = map[string]facts.Readiness{name: {Ready: ready}}
 	}
 }
 
@@ -60,7 +61,7 @@ var secretsCases = map[string]stepCase{
 		nova: func(n *v1alpha1.Nova) {
 			n.Spec.SecretStoreRef = &v1alpha1.SecretStoreRefSpec{Kind: "SecretStore", Name: "vault"}
 		},
-		change: func(in *Input) { in.Observed.Store = &Readiness{} },
+		change: func(in *Input) { in.Observed.Store = &facts.Readiness{} },
 		want:   waitsForSecret(v1alpha1.ReasonSecretStoreNotReady, `SecretStore "vault" is not ready; upstream secret backend unreachable`),
 	},
 	"a cluster store and an operator of one namespace": {
@@ -140,7 +141,7 @@ var secretsCases = map[string]stepCase{
 		want:   waitsForSecret(v1alpha1.ReasonWaitingForMetadataSharedSecret, "Waiting for ESO to sync the Nova metadata shared secret from OpenBao"),
 	},
 	"an empty shared secret": {
-		change: func(in *Input) { in.Observed.Secrets["nova-metadata"] = SecretData{"shared_secret": ""} },
+		change: func(in *Input) { in.Observed.Secrets["nova-metadata"] = facts.SecretData{"shared_secret": ""} },
 		want: waitsForSecret(v1alpha1.ReasonMetadataSharedSecretEmpty,
 			`Secret nova-metadata key "shared_secret" is empty; the metadata API would accept a forged instance signature`),
 	},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
 	"github.com/c5c3/nova-operator/render/url"
 )
 
@@ -14,8 +15,8 @@ import (
 func transportStep(p *pass) {
 	raw, message := p.transportInput()
 	if message != "" {
-		p.wait(v1alpha1.ReasonWaitingForMessagingCredentials, message, pollCredentials)
-		p.holdAfter("", v1alpha1.ReasonWaitingForMessagingCredentials)
+		p.Wait(v1alpha1.ReasonWaitingForMessagingCredentials, message, pollCredentials)
+		p.HoldAfter("", v1alpha1.ReasonWaitingForMessagingCredentials)
 		return
 	}
 	parsed, err := url.ParseTransport(raw)
@@ -23,8 +24,8 @@ func transportStep(p *pass) {
 		err = parsed.Check()
 	}
 	if err != nil {
-		p.wait(v1alpha1.ReasonTransportURLRejected, err.Error(), pollCredentials)
-		p.holdAfter("", v1alpha1.ReasonTransportURLRejected)
+		p.Wait(v1alpha1.ReasonTransportURLRejected, err.Error(), pollCredentials)
+		p.HoldAfter("", v1alpha1.ReasonTransportURLRejected)
 		return
 	}
 	p.credentials.transport = render.Sensitive(parsed.String())
@@ -34,7 +35,7 @@ func transportStep(p *pass) {
 // transportInput returns the bus URL as the owner gives it, or why the pass waits.
 func (p *pass) transportInput() (raw, waiting string) {
 	if ref := p.nova.Spec.Messaging.SecretRef; ref != nil {
-		return p.secretValue(*ref, v1alpha1.DefaultTransportURLKey)
+		return p.transportURL(*ref)
 	}
 	if p.nova.Spec.Messaging.ClusterRef == nil {
 		return "", "spec.messaging names neither clusterRef nor secretRef"
@@ -42,12 +43,9 @@ func (p *pass) transportInput() (raw, waiting string) {
 	return p.brokerURL(p.nova.Spec.Messaging.ClusterRef.Name)
 }
 
-// secretValue reads one key of a Secret that holds a transport URL.
-func (p *pass) secretValue(ref v1alpha1.SecretRefSpec, defaultKey string) (value, waiting string) {
-	key := ref.Key
-	if key == "" {
-		key = defaultKey
-	}
+// transportURL reads a Secret that holds a transport URL.
+func (p *pass) transportURL(ref v1alpha1.SecretRefSpec) (value, waiting string) {
+	key := transportKey(ref)
 	data, ok := p.seen.Secrets[ref.Name]
 	if !ok {
 		return "", fmt.Sprintf("transport URL Secret %s/%s not found", p.nova.Namespace, ref.Name)
@@ -71,11 +69,11 @@ func (p *pass) brokerURL(name string) (raw, waiting string) {
 	if namespace == "" {
 		namespace = p.nova.Namespace
 	}
-	data, ok := p.seen.Secrets[SecretKey(p.nova, namespace, cluster.UserSecret)]
+	data, ok := p.seen.Secrets[facts.SecretKey(p.nova.Namespace, namespace, cluster.UserSecret)]
 	if !ok {
 		return "", fmt.Sprintf("default-user Secret %s/%s not found", namespace, cluster.UserSecret)
 	}
-	for _, key := range []string{keyUsername, keyPassword, keyHost, keyPort} {
+	for _, key := range brokerInput(p.nova, name, cluster).keys {
 		if data[key].Trimmed() == "" {
 			return "", fmt.Sprintf("default-user Secret %s/%s missing key %q", namespace, cluster.UserSecret, key)
 		}
@@ -90,19 +88,11 @@ func (p *pass) brokerURL(name string) (raw, waiting string) {
 	}}}.String(), ""
 }
 
-// SecretKey is how Observed.Secrets names a Secret of any namespace.
-func SecretKey(n *v1alpha1.Nova, namespace, name string) string {
-	if namespace == n.Namespace {
-		return name
-	}
-	return namespace + "/" + name
-}
-
 // remoteTransport resolves the URL for computes on another cluster. An error is a URL
 // that will not do; waiting says what is missing.
 func (p *pass) remoteTransport() (value render.Sensitive, waiting string, err error) {
 	ref := p.nova.Spec.RemoteCompute.TransportURLSecretRef
-	raw, waiting := p.secretValue(ref, v1alpha1.DefaultTransportURLKey)
+	raw, waiting := p.transportURL(ref)
 	if waiting != "" {
 		return "", "spec.remoteCompute.transportURLSecretRef: " + waiting, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render/facts"
 	"github.com/c5c3/nova-operator/render/url"
 )
 
@@ -26,7 +27,7 @@ var transportCases = map[string]stepCase{
 		want:   waitsForBus(v1alpha1.ReasonWaitingForMessagingCredentials, "RabbitmqCluster openstack/rabbitmq not found"),
 	},
 	"a RabbitmqCluster without a default user": {
-		change: func(in *Input) { in.Observed.RabbitmqClusters["rabbitmq"] = RabbitmqCluster{} },
+		change: func(in *Input) { in.Observed.RabbitmqClusters["rabbitmq"] = facts.RabbitmqCluster{} },
 		want:   waitsForBus(v1alpha1.ReasonWaitingForMessagingCredentials, "RabbitmqCluster openstack/rabbitmq has no status.defaultUser.secretReference.name yet"),
 	},
 	"no Secret of the default user": {
@@ -35,7 +36,7 @@ var transportCases = map[string]stepCase{
 	},
 	"the default user's Secret is in another namespace": {
 		change: func(in *Input) {
-			in.Observed.RabbitmqClusters["rabbitmq"] = RabbitmqCluster{UserSecret: "user", UserSecretNamespace: "rabbitmq"}
+			in.Observed.RabbitmqClusters["rabbitmq"] = facts.RabbitmqCluster{UserSecret: "user", UserSecretNamespace: "rabbitmq"}
 		},
 		want: waitsForBus(v1alpha1.ReasonWaitingForMessagingCredentials, "default-user Secret rabbitmq/user not found"),
 	},

@@ -1,17 +1,8 @@
 package nova
 
-import "github.com/c5c3/nova-operator/api/v1alpha1"
-
-// step is one unit of conditions, metrics and short-circuiting.
-type step struct {
-	// name is the sub_reconciler label of the metrics.
-	name string
-	// condition is the one it turns.
-	condition string
-	// group members all run, and none of them ends the pass.
-	group bool
-	run   func(*pass)
-}
+import (
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+)
 
 // The step names, which are labels of metrics and the link from a child to its step.
 const (
@@ -36,45 +27,25 @@ const (
 	stepNetworkPolicy = "NetworkPolicy"
 )
 
-// steps is the pipeline: a step runs when none before it ended the pass. It is filled
-// at init because steps read the index of children, which names steps.
-var steps []step
-
-func init() {
-	steps = []step{
-		{name: stepSecrets, condition: v1alpha1.ConditionSecretsReady, run: secretsStep},
-		{name: stepDBConnections, condition: v1alpha1.ConditionSecretsReady, run: dbConnectionsStep},
-		{name: stepTransport, condition: v1alpha1.ConditionSecretsReady, run: transportStep},
-		{name: stepConfig, condition: v1alpha1.ConditionSecretsReady, run: configStep},
-		{name: stepComputeConfig, condition: v1alpha1.ConditionComputeConfigReady, run: computeConfigStep},
-		{name: stepDatabase, condition: v1alpha1.ConditionDatabaseReady, run: databaseStep},
-		{name: stepConductor, condition: v1alpha1.ConditionConductorReady, run: roleStep(&conductor)},
-		{name: stepScheduler, condition: v1alpha1.ConditionSchedulerReady, run: roleStep(&scheduler)},
-		{name: stepMetadata, condition: v1alpha1.ConditionMetadataReady, run: roleStep(&metadata)},
-		{name: stepConsoleProxy, condition: v1alpha1.ConditionConsoleProxyReady, run: consoleProxyStep},
-		{name: stepDeployment, condition: v1alpha1.ConditionDeploymentReady, run: deploymentStep},
-		{name: stepDBArchive, condition: v1alpha1.ConditionDBArchiveReady, run: dbArchiveStep},
-		{name: stepHTTPRoute, condition: v1alpha1.ConditionHTTPRouteReady, group: true, run: routeStep(&apiRoute)},
-		{name: stepMetadataRoute, condition: v1alpha1.ConditionMetadataHTTPRouteReady, group: true, run: routeStep(&metadataRoute)},
-		{name: stepConsoleRoute, condition: v1alpha1.ConditionConsoleHTTPRouteReady, group: true, run: routeStep(&consoleRoute)},
-		{name: stepHealthCheck, condition: v1alpha1.ConditionNovaAPIReady, group: true, run: healthStep},
-		{name: stepHPA, condition: v1alpha1.ConditionHPAReady, group: true, run: hpaStep},
-		{name: stepVPA, condition: v1alpha1.ConditionVPAReady, group: true, run: vpaStep},
-		{name: stepNetworkPolicy, condition: v1alpha1.ConditionNetworkPolicyReady, group: true, run: networkPolicyStep},
-	}
-}
-
-// StepInfo is a step as metrics and explanations name it.
-type StepInfo struct {
-	// Name is the sub_reconciler label, Condition the one the step turns.
-	Name, Condition string
-}
-
-// Steps lists the steps in the order of a pass.
-func Steps() []StepInfo {
-	out := make([]StepInfo, len(steps))
-	for i, s := range steps {
-		out[i] = StepInfo{s.name, s.condition}
-	}
-	return out
+// steps is the pipeline: a step runs when none before it ended the pass.
+var steps = []step{
+	{Name: stepSecrets, Condition: v1alpha1.ConditionSecretsReady, Run: secretsStep},
+	{Name: stepDBConnections, Condition: v1alpha1.ConditionSecretsReady, Unwritten: v1alpha1.ReasonConfigError, Run: dbConnectionsStep},
+	{Name: stepTransport, Condition: v1alpha1.ConditionSecretsReady, Unwritten: v1alpha1.ReasonConfigError, Run: transportStep},
+	{Name: stepConfig, Condition: v1alpha1.ConditionSecretsReady, Unwritten: v1alpha1.ReasonConfigError, Run: configStep},
+	{Name: stepComputeConfig, Condition: v1alpha1.ConditionComputeConfigReady, Unwritten: v1alpha1.ReasonComputeConfigError, Run: computeConfigStep},
+	{Name: stepDatabase, Condition: v1alpha1.ConditionDatabaseReady, Run: databaseStep},
+	{Name: stepConductor, Condition: v1alpha1.ConditionConductorReady, Run: roleStep(&conductor)},
+	{Name: stepScheduler, Condition: v1alpha1.ConditionSchedulerReady, Run: roleStep(&scheduler)},
+	{Name: stepMetadata, Condition: v1alpha1.ConditionMetadataReady, Run: roleStep(&metadata)},
+	{Name: stepConsoleProxy, Condition: v1alpha1.ConditionConsoleProxyReady, Run: consoleProxyStep},
+	{Name: stepDeployment, Condition: v1alpha1.ConditionDeploymentReady, Run: deploymentStep},
+	{Name: stepDBArchive, Condition: v1alpha1.ConditionDBArchiveReady, Run: dbArchiveStep},
+	{Name: stepHTTPRoute, Condition: v1alpha1.ConditionHTTPRouteReady, Group: true, Run: routeStep(&apiRoute)},
+	{Name: stepMetadataRoute, Condition: v1alpha1.ConditionMetadataHTTPRouteReady, Group: true, Run: routeStep(&metadataRoute)},
+	{Name: stepConsoleRoute, Condition: v1alpha1.ConditionConsoleHTTPRouteReady, Group: true, Run: routeStep(&consoleRoute)},
+	{Name: stepHealthCheck, Condition: v1alpha1.ConditionNovaAPIReady, Group: true, Run: healthStep},
+	{Name: stepHPA, Condition: v1alpha1.ConditionHPAReady, Group: true, Run: hpaStep},
+	{Name: stepVPA, Condition: v1alpha1.ConditionVPAReady, Unwritten: v1alpha1.ReasonVPAError, Group: true, Run: vpaStep},
+	{Name: stepNetworkPolicy, Condition: v1alpha1.ConditionNetworkPolicyReady, Group: true, Run: networkPolicyStep},
 }

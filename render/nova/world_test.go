@@ -12,6 +12,8 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/foresee"
+	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
 // readyWorld is the smallest Nova, changed by edit, in a world where everything came
@@ -23,18 +25,16 @@ func readyWorld(t testing.TB, edit func(*v1alpha1.Nova)) Input {
 	if edit != nil {
 		edit(in.Nova)
 	}
-	in.Observed = in.Observed.clone()
-	in.assumeInputs()
+	in.AssumeInputs()
 	desired := 0
-	for range maxSettle {
+	for range foresee.MaxPasses {
 		r := Decide(in)
 		if reflect.DeepEqual(r.Conditions, in.Nova.Status.Conditions) && len(r.Set.Desired) == desired {
 			break
 		}
 		desired = len(r.Set.Desired)
-		in.Nova.Status = r.Status
+		in.Assume(r, nil)
 		in.Nova.Status.Conditions = r.Conditions
-		in.assumeOutcome(r)
 	}
 	job := in.Observed.Jobs["nova-db-sync"]
 	job.UID, job.Report = "sync-1", cellReport
@@ -57,7 +57,7 @@ func TestReadyWorld_IsReadyAndQuiet(t *testing.T) {
 	if len(r.Events)+len(r.Records) > 0 || r.Requeue != HealthTTL || r.Err != nil {
 		t.Errorf("events %v, records %v, requeue %v, error %v", r.Events, r.Records, r.Requeue, r.Err)
 	}
-	if len(r.Reached) != len(steps) {
+	if len(r.Reached) != len(index.Steps) {
 		t.Errorf("only %v ran", r.Reached)
 	}
 	for _, c := range r.Conditions {
@@ -115,7 +115,7 @@ func runCases(t *testing.T, condition string, cases map[string]stepCase) {
 }
 
 // outcomeOf says what a decision did that the usual one, of the ready world, does not.
-func outcomeOf(t testing.TB, usual Input, r Result, condition string) outcome {
+func outcomeOf(t testing.TB, usual Input, r pipeline.Decision, condition string) outcome {
 	t.Helper()
 	c := meta.FindStatusCondition(r.Conditions, condition)
 	if c == nil {
@@ -131,7 +131,7 @@ func outcomeOf(t testing.TB, usual Input, r Result, condition string) outcome {
 			got.Events = append(got.Events, eventText(e))
 		}
 	}
-	if last := r.Reached[len(r.Reached)-1]; last != steps[len(steps)-1].name {
+	if last := r.Reached[len(r.Reached)-1]; last != index.Steps[len(index.Steps)-1].Name {
 		got.Last = last
 	}
 	if r.Requeue != HealthTTL || got.Last != "" {
@@ -148,22 +148,22 @@ func outcomeOf(t testing.TB, usual Input, r Result, condition string) outcome {
 
 func eventText(e render.Event) string { return fmt.Sprintf("%s %s: %s", e.Type, e.Reason, e.Message) }
 
-// extra are the children of steps that ran which are in one list and not in another.
-func extra(r Result, list, usual map[string]bool) []string {
+// extra are the children of index.Steps that ran which are in one list and not in another.
+func extra(r pipeline.Decision, list, usual map[string]bool) []string {
 	ran := map[string]bool{}
 	for _, name := range r.Reached {
 		ran[name] = true
 	}
 	var out []string
-	for _, c := range children {
-		if list[c.id] && !usual[c.id] && ran[c.step] {
-			out = append(out, c.id)
+	for _, c := range index.Children {
+		if list[c.ID] && !usual[c.ID] && ran[c.Step] {
+			out = append(out, c.ID)
 		}
 	}
 	return out
 }
 
-func heldIDs(in Input, r Result) map[string]bool {
+func heldIDs(in Input, r pipeline.Decision) map[string]bool {
 	keys := map[render.Key]bool{}
 	for _, h := range r.Set.Held {
 		keys[h.Key] = true
@@ -171,7 +171,7 @@ func heldIDs(in Input, r Result) map[string]bool {
 	return childIDs(in, keys)
 }
 
-func goneIDs(in Input, r Result) map[string]bool {
+func goneIDs(in Input, r pipeline.Decision) map[string]bool {
 	keys := map[render.Key]bool{}
 	for _, a := range r.Set.Absent {
 		keys[a.Key] = true
@@ -181,10 +181,10 @@ func goneIDs(in Input, r Result) map[string]bool {
 
 func childIDs(in Input, keys map[render.Key]bool) map[string]bool {
 	out := map[string]bool{}
-	for _, c := range children {
-		key := render.Key{GroupVersionKind: c.kind, Namespace: in.Nova.Namespace, Name: c.name(in.Nova)}
+	for _, c := range index.Children {
+		key := render.Key{GroupVersionKind: c.Kind, Namespace: in.Nova.Namespace, Name: c.Name(in.Nova)}
 		if keys[key] {
-			out[c.id] = true
+			out[c.ID] = true
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
 // Report is a decision without its objects, in the shape it is printed in.
@@ -50,7 +51,7 @@ type Held struct {
 }
 
 // Describe puts a decision into its printed shape. Lists are empty, never absent.
-func Describe(r render.Result) Report {
+func Describe(r pipeline.Decision) Report {
 	out := Report{
 		Conditions: []Condition{}, Events: []Event{}, Absent: []Absent{}, Held: []Held{}, Prunable: []string{},
 		Requeue: r.Requeue.String(),
@@ -73,8 +74,8 @@ func Describe(r render.Result) Report {
 	return out
 }
 
-// Decision is a whole decision about one resource, the document of -o json.
-type Decision struct {
+// Document is a whole decision about one resource, the document of -o json.
+type Document struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -95,7 +96,7 @@ type Desired struct {
 }
 
 // Fill sets the objects of a decision.
-func (d *Decision) Fill(set render.Set, o Options) {
+func (d *Document) Fill(set render.Set, o Options) {
 	d.Desired = []Desired{}
 	for _, stage := range render.Stages {
 		for _, object := range set.Desired {
@@ -107,7 +108,7 @@ func (d *Decision) Fill(set render.Set, o Options) {
 }
 
 // JSON writes one document, indented.
-func JSON(w io.Writer, d Decision) error {
+func JSON(w io.Writer, d Document) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")

@@ -1,7 +1,7 @@
 // Package stream prints a decision: the desired objects as YAML, wave by wave, or the
 // whole decision as one document.
 //
-// Input: a render.Result. Output: text, byte-equal for equal input. Values of Secrets
+// Input: a pipeline.Decision. Output: text, byte-equal for equal input. Values of Secrets
 // are replaced by a placeholder that no API server accepts, unless their Secret is
 // named: what is printed by default can neither leak a credential nor overwrite one.
 package stream

@@ -103,7 +103,7 @@ func (s *scene) table(ctx context.Context, w io.Writer) {
 		}
 	}
 	fmt.Fprintf(tw, "\nCHILD\tNAME\n")
-	for _, gvk := range rendernova.Kinds() {
+	for _, gvk := range rendernova.About().Children {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 		err := s.client.List(ctx, list, client.InNamespace(s.nova.Namespace))

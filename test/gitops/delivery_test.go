@@ -468,7 +468,7 @@ func (s *stage) ownership(u *unstructured.Unstructured) {
 func (s *stage) children() {
 	s.t.Helper()
 	seen := 0
-	for _, gvk := range rendernova.Kinds() {
+	for _, gvk := range rendernova.About().Children {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 		if err := s.client.List(s.t.Context(), list, client.InNamespace(s.namespace)); err != nil {

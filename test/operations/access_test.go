@@ -184,7 +184,7 @@ func TestTargetAccess_IsEnoughForAPlacedNova(t *testing.T) {
 	home.patch(nothing)
 	home.awaitReady()
 	home.remove()
-	for _, gvk := range rendernova.Kinds() {
+	for _, gvk := range rendernova.About().Children {
 		for _, u := range target.list(gvk) {
 			if u.GetLabels()["openstack.c5c3.io/owner-name"] == "nova" && u.GetDeletionTimestamp() == nil {
 				t.Errorf("%s/%s is left", u.GetKind(), u.GetName())

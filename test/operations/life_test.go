@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -134,7 +134,7 @@ func (w *world) archive(name string, fail bool) {
 func (w *world) drift() {
 	w.t.Helper()
 	for range 2 {
-		for _, s := range w.list(rendernova.KindService) {
+		for _, s := range w.list(render.KindService) {
 			if s.GetName() == "nova-metadata" {
 				if err := w.client.Delete(w.t.Context(), &s); err != nil {
 					w.t.Fatal(err)

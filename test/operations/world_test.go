@@ -151,7 +151,7 @@ func (w *world) awaitReady() {
 func (w *world) children() map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
-	for _, gvk := range rendernova.Kinds() {
+	for _, gvk := range rendernova.About().Children {
 		for _, u := range w.list(gvk) {
 			if ref := metav1.GetControllerOf(&u); ref != nil && ref.Kind == v1alpha1.KindNova {
 				out[gvk.Kind+"/"+u.GetName()] = string(u.GetUID())

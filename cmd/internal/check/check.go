@@ -12,12 +12,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
@@ -79,11 +77,10 @@ func (f Finding) String() string {
 	return out
 }
 
-// Outcome is what is known about one manifest. Nova or Compute is set for a manifest
-// that decodes, whatever else was found.
+// Outcome is what is known about one manifest. Resource is set for a manifest that
+// decodes, whatever else was found.
 type Outcome struct {
-	Nova     *v1alpha1.Nova
-	Compute  *v1alpha1.NovaCompute
+	Resource v1alpha1.Resource
 	Findings []Finding
 }
 
@@ -149,7 +146,7 @@ func (c *checker) nova() error {
 		c.stored(nova, nova.Default, absent)
 		return err
 	}
-	c.outcome.Nova = nova
+	c.outcome.Resource = nova
 	c.stored(nova, nova.Default, patched)
 	c.rules(v1alpha1.ValidateNova(nova, nil))
 	return nil
@@ -160,7 +157,7 @@ func (c *checker) compute(release string) error {
 	if err := c.decode(compute); err != nil {
 		return err
 	}
-	c.outcome.Compute = compute
+	c.outcome.Resource = compute
 	c.rules(v1alpha1.ValidateNovaCompute(compute, nil, release))
 	return nil
 }
@@ -273,8 +270,8 @@ func warned(sentence string) Finding {
 // values are judged here, and the rest of the resource without the bad ones.
 func (c *checker) decode(into any) error {
 	good := c.object.DeepCopy()
-	for _, problem := range dropExtraConfig(good) {
-		c.find(problem)
+	for _, err := range v1alpha1.TakeUnreadable(good.Object) {
+		c.find(Finding{Rule: RuleCatalog, Path: err.Field, Message: err.Detail})
 	}
 	raw, err := json.Marshal(good.Object)
 	if err != nil {
@@ -283,56 +280,10 @@ func (c *checker) decode(into any) error {
 	return kjson.UnmarshalCaseSensitivePreserveInts(raw, into)
 }
 
-// dropExtraConfig removes the options whose value has no line in a file, and says which
-// they are.
-func dropExtraConfig(u *unstructured.Unstructured) []Finding {
-	extra, _, err := unstructured.NestedFieldNoCopy(u.Object, "spec", "extraConfig")
-	sections, ok := extra.(map[string]any)
-	if err != nil || !ok {
-		return nil
-	}
-	var problems []Finding
-	for _, section := range slices.Sorted(maps.Keys(sections)) {
-		before := len(problems)
-		options, ok := sections[section].(map[string]any)
-		if !ok {
-			problems = append(problems, Finding{
-				Rule: RuleCatalog, Path: fmt.Sprintf("%s[%s]", extraConfig, section), Message: "must map options to values",
-			})
-			delete(sections, section)
-		}
-		for _, option := range slices.Sorted(maps.Keys(options)) {
-			raw, err := json.Marshal(options[option])
-			if err == nil {
-				_, err = v1alpha1.ParseConfigValue(raw)
-			}
-			if err != nil {
-				problems = append(problems, Finding{
-					Rule: RuleCatalog, Path: fmt.Sprintf("%s[%s][%s]", extraConfig, section, option), Message: err.Error(),
-				})
-				delete(options, option)
-			}
-		}
-		if ok && len(options) == 0 && len(problems) > before {
-			delete(sections, section)
-		}
-	}
-	return problems
-}
-
 // stored lays what the mutating webhook changes over the object, so that the schema
 // judges what the API server would store. Merge puts a merge patch on an object.
 func (c *checker) stored(resource any, mutate func(), merge func(object map[string]any, patch []byte) (map[string]any, error)) {
-	before, err := json.Marshal(resource)
-	if err != nil {
-		return
-	}
-	mutate()
-	after, err := json.Marshal(resource)
-	if err != nil {
-		return
-	}
-	patch, err := jsonpatch.CreateMergePatch(before, after)
+	patch, err := v1alpha1.DefaultsPatch(resource, mutate)
 	if err != nil {
 		return
 	}

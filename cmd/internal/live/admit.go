@@ -12,6 +12,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply/diff"
+	"github.com/c5c3/nova-operator/cmd/internal/kind"
 )
 
 // Admit asks the API server what it would store for a manifest: defaults and admission
@@ -19,8 +20,8 @@ import (
 // live one as a whole, as a tool that keeps it in git makes it. Where the answer can't be
 // had without a write, the manifest itself stands in, and a note says so. The error is a
 // refusal.
-func (c *Cluster) Admit(ctx context.Context, manifest *unstructured.Unstructured, live *v1alpha1.Nova) (*v1alpha1.Nova, []string, error) {
-	u, err := merged(manifest, live)
+func (c *Cluster) Admit(ctx context.Context, manifest *unstructured.Unstructured, k kind.Kind, live v1alpha1.Resource) (v1alpha1.Resource, []string, error) {
+	u, err := merged(manifest, k, live)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -41,12 +42,12 @@ func (c *Cluster) Admit(ctx context.Context, manifest *unstructured.Unstructured
 	default:
 		return nil, nil, fmt.Errorf("the API server refuses it: %w", err)
 	}
-	n, err := decode(u)
-	return n, notes, err
+	r, err := decode(u, k)
+	return r, notes, err
 }
 
 // merged lays a manifest over the live resource.
-func merged(manifest *unstructured.Unstructured, live *v1alpha1.Nova) (*unstructured.Unstructured, error) {
+func merged(manifest *unstructured.Unstructured, k kind.Kind, live v1alpha1.Resource) (*unstructured.Unstructured, error) {
 	u := manifest.DeepCopy()
 	delete(u.Object, "status")
 	if live == nil {
@@ -62,7 +63,7 @@ func merged(manifest *unstructured.Unstructured, live *v1alpha1.Nova) (*unstruct
 	if err := json.Unmarshal(raw, &out.Object); err != nil {
 		return nil, fmt.Errorf("encode the live resource: %w", err)
 	}
-	out.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.KindNova))
+	out.SetGroupVersionKind(k.GroupVersionKind)
 	out.Object["spec"] = u.Object["spec"]
 	out.SetLabels(overlaid(out.GetLabels(), u.GetLabels()))
 	annotations := overlaid(out.GetAnnotations(), u.GetAnnotations())
@@ -78,14 +79,14 @@ func overlaid(base, over map[string]string) map[string]string {
 	return out
 }
 
-func decode(u *unstructured.Unstructured) (*v1alpha1.Nova, error) {
+func decode(u *unstructured.Unstructured, k kind.Kind) (v1alpha1.Resource, error) {
 	raw, err := json.Marshal(u.Object)
 	if err != nil {
 		return nil, fmt.Errorf("decode %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), err)
 	}
-	n := &v1alpha1.Nova{}
-	if err := json.Unmarshal(raw, n); err != nil {
+	r := k.New()
+	if err := json.Unmarshal(raw, r); err != nil {
 		return nil, fmt.Errorf("decode %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), err)
 	}
-	return n, nil
+	return r, nil
 }

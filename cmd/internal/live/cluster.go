@@ -21,8 +21,9 @@ import (
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/apply/diff"
+	"github.com/c5c3/nova-operator/cmd/internal/kind"
 	"github.com/c5c3/nova-operator/controllers/clusters"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 )
 
 // Access says which cluster, as kubectl's flags of these names do.
@@ -41,7 +42,7 @@ type Cluster struct {
 	targets           map[string]*Cluster
 }
 
-// Requests per second and their burst: previews of a hundred Novas must not wait for
+// Requests per second and their burst: previews of a hundred resources must not wait for
 // themselves.
 const (
 	requestRate  = 100
@@ -81,19 +82,28 @@ func Of(config *rest.Config, veil diff.Veil) (*Cluster, error) {
 	}, nil
 }
 
-// Nova reads one Nova; nil if there is none.
-func (c *Cluster) Nova(ctx context.Context, namespace, name string) (*v1alpha1.Nova, error) {
-	n := &v1alpha1.Nova{}
-	err := c.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, n)
+// Get reads one resource; nil if there is none.
+func (c *Cluster) Get(ctx context.Context, k kind.Kind, namespace, name string) (v1alpha1.Resource, error) {
+	r := k.New()
+	err := c.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, r)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // absence is an answer
+		return nil, nil
 	case meta.IsNoMatchError(err):
-		return nil, fmt.Errorf("the cluster does not know the kind %s: install its definition first (kustomize/crd)", v1alpha1.KindNova)
+		return nil, fmt.Errorf("the cluster does not know the kind %s: install its definition first (kustomize/crd)", k.Kind.Kind)
 	case err != nil:
-		return nil, fmt.Errorf("read Nova %s/%s: %w", namespace, name, err)
+		return nil, fmt.Errorf("read %s %s/%s: %w", k.Kind.Kind, namespace, name, err)
 	}
-	return n, nil
+	return r, nil
+}
+
+// Found reads a resource that must be there.
+func (c *Cluster) Found(ctx context.Context, k kind.Kind, namespace, name string) (v1alpha1.Resource, error) {
+	r, err := c.Get(ctx, k, namespace, name)
+	if err == nil && r == nil {
+		return nil, fmt.Errorf("there is no %s %s in namespace %s; -n names another", k.Kind.Kind, name, namespace)
+	}
+	return r, err
 }
 
 // Operator labels of the Deployment of the manager, as kustomize/manager sets them.
@@ -101,7 +111,7 @@ var managerLabels = client.MatchingLabels{"app.kubernetes.io/name": "nova-operat
 
 // Settings finds out what the operator of the cluster was started with: its namespace,
 // and its flags. What can't be found out is a note. Set values of the given settings win.
-func (c *Cluster) Settings(ctx context.Context, given rendernova.Settings) (rendernova.Settings, []string) {
+func (c *Cluster) Settings(ctx context.Context, given render.Settings) (render.Settings, []string) {
 	list := &appsv1.DeploymentList{}
 	err := c.client.List(ctx, list, managerLabels)
 	switch {

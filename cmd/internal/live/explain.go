@@ -5,43 +5,35 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply/diff"
-	"github.com/c5c3/nova-operator/cmd/internal/explain"
-	"github.com/c5c3/nova-operator/controllers/nova"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/cmd/internal/kind"
+	"github.com/c5c3/nova-operator/controllers/pass"
+	"github.com/c5c3/nova-operator/explain"
+	"github.com/c5c3/nova-operator/render"
 )
 
-// Found reads a Nova that must be there.
-func (c *Cluster) Found(ctx context.Context, namespace, name string) (*v1alpha1.Nova, error) {
-	n, err := c.Nova(ctx, namespace, name)
-	if err == nil && n == nil {
-		return nil, fmt.Errorf("there is no Nova %s in namespace %s; -n names another", name, namespace)
-	}
-	return n, err
-}
-
-// Explain says why a Nova is as it is.
-func (c *Cluster) Explain(ctx context.Context, namespace, name string, settings rendernova.Settings, notes []string) (explain.Tree, error) {
-	n, err := c.Found(ctx, namespace, name)
+// Explain says why a resource is as it is.
+func (c *Cluster) Explain(ctx context.Context, k kind.Kind, namespace, name string, settings render.Settings, notes []string) (explain.Tree, error) {
+	r, err := c.Found(ctx, k, namespace, name)
 	if err != nil {
 		return explain.Tree{}, err
 	}
-	there, seen, err := c.observe(ctx, n, settings)
+	world := k.World(r, settings)
+	there, err := c.observe(ctx, k, world)
 	if err != nil {
 		return explain.Tree{}, err
 	}
-	result := rendernova.Decide(rendernova.Input{Nova: n, Observed: seen, Settings: settings})
-	plan, err := there.applier.Plan(ctx, nova.OwnerOf(n), result.Set)
+	decision := world.Decide()
+	plan, err := there.applier.Plan(ctx, pass.OwnerOf(k.Kind, r), decision.Set)
 	if err != nil {
-		return explain.Tree{}, fmt.Errorf("plan Nova %s/%s: %w", namespace, name, err)
+		return explain.Tree{}, fmt.Errorf("plan %s %s/%s: %w", k.Kind.Kind, namespace, name, err)
 	}
 	report, _ := there.applier.Preview(ctx, plan) // object by object, in the results
 	for _, res := range report.Results {
 		if res.Err != nil {
-			result.ApplyFailed(n, res.Key, res.Err)
+			k.ApplyFailed(r, &decision, res.Key, res.Err)
 		}
 	}
 	report.Results = slices.DeleteFunc(report.Results, func(res diff.Result) bool { return there.idle(ctx, res) })
-	return explain.Of(explain.Input{Nova: n, Result: result, Report: &report, Notes: notes}), nil
+	return explain.Of(explain.Input{Kind: k.Kind, Resource: r, Decision: decision, Report: &report, Notes: notes}), nil
 }

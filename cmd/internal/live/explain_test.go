@@ -18,11 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/apply"
-	"github.com/c5c3/nova-operator/cmd/internal/explain"
 	"github.com/c5c3/nova-operator/cmd/internal/live"
 	"github.com/c5c3/nova-operator/cmd/internal/manifest"
+	"github.com/c5c3/nova-operator/explain"
 	"github.com/c5c3/nova-operator/preview"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -42,7 +42,7 @@ func readyWorld(t *testing.T) *world {
 // explain explains the Nova and looks for credentials in it.
 func (w *world) explain() explain.Tree {
 	w.t.Helper()
-	tree, err := w.live.Explain(w.t.Context(), w.namespace, "nova", rendernova.Settings{}, nil)
+	tree, err := w.live.Explain(w.t.Context(), novaKind, w.namespace, "nova", render.Settings{}, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -144,12 +144,14 @@ func (w *world) remove(o client.Object) {
 func TestObserve_Replays(t *testing.T) {
 	w := readyWorld(t)
 	n := w.nova()
-	seen, err := w.live.Observe(t.Context(), n, rendernova.Settings{})
-	if err != nil {
+	seen := novaKind.World(n, render.Settings{})
+	if err := w.live.Observe(t.Context(), novaKind, seen); err != nil {
 		t.Fatal(err)
 	}
+	want := seen.Decide()
+	seen.Mask()
 	var printed bytes.Buffer
-	if err := manifest.WriteObservation(&printed, "# comment\n", seen.Veiled(n)); err != nil {
+	if err := manifest.WriteObservation(&printed, "# comment\n", seen.Document(), seen.Secrets()); err != nil {
 		t.Fatal(err)
 	}
 	w.keepsSecret("observe", printed.String())
@@ -157,12 +159,11 @@ func TestObserve_Replays(t *testing.T) {
 	if err := os.WriteFile(file, printed.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	replayed, err := manifest.Observation(file)
-	if err != nil {
+	replayed := novaKind.World(n, render.Settings{})
+	if err := manifest.Observation(file, replayed.Document()); err != nil {
 		t.Fatal(err)
 	}
-	want := rendernova.Decide(rendernova.Input{Nova: n, Observed: seen})
-	got := rendernova.Decide(rendernova.Input{Nova: n, Observed: *replayed})
+	got := replayed.Decide()
 	if diff := cmp.Diff(want.Conditions, got.Conditions); diff != "" {
 		t.Error(diff)
 	}
@@ -188,7 +189,7 @@ func TestPreview_OfWhatIsNotThere(t *testing.T) {
 	c := cluster.Shared(t)
 	w := newWorld(t, c)
 	w.namespace = "not-made-yet"
-	r, err := w.live.Preview(t.Context(), live.Change{Manifest: w.minimal(nil), Secrets: known()}, rendernova.Settings{}, nil)
+	r, err := w.live.Preview(t.Context(), live.Change{Kind: novaKind, Manifest: w.minimal(nil), Secrets: known()}, render.Settings{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestPreview_WithoutThePermissionToWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	manifest := patched(t, w.minimal(nil), map[string]any{"api": map[string]any{"deployment": map[string]any{"terminationGracePeriodSeconds": int64(99)}}})
-	r, err := reader.Preview(t.Context(), live.Change{Manifest: manifest}, rendernova.Settings{}, nil)
+	r, err := reader.Preview(t.Context(), live.Change{Kind: novaKind, Manifest: manifest}, render.Settings{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ import (
 	"github.com/c5c3/nova-operator/apply/diff"
 	"github.com/c5c3/nova-operator/cmd/internal/live"
 	"github.com/c5c3/nova-operator/cmd/internal/offline"
-	"github.com/c5c3/nova-operator/controllers/nova"
+	"github.com/c5c3/nova-operator/controllers/pass"
 	"github.com/c5c3/nova-operator/kustomize/crd"
 	"github.com/c5c3/nova-operator/preview"
 	"github.com/c5c3/nova-operator/render"
@@ -152,7 +152,7 @@ func (w *world) edit(name, apart string, old, manifest *unstructured.Unstructure
 		w.t.Fatalf("%s: errors %v, not ready %v, objects %+v", name, printed.Errors, printed.NotReady, printed.Objects)
 	}
 	if apart == "" {
-		w.agree(name, printed, offline.Pair{Before: w.typed(old), After: w.typed(manifest), BeforeSecrets: known(), AfterSecrets: known()})
+		w.agree(name, printed, offline.Pair{Kind: novaKind, Before: w.typed(old), After: w.typed(manifest), BeforeSecrets: known(), AfterSecrets: known()})
 	}
 	var document bytes.Buffer
 	if err := preview.New(preview.ModeLive, "", "", []preview.Resource{printed}).JSON(&document); err != nil {
@@ -174,7 +174,7 @@ func (w *world) edit(name, apart string, old, manifest *unstructured.Unstructure
 // and what happens to which object. The history of the configuration is the cluster's own.
 func (w *world) agree(name string, live preview.Resource, pair offline.Pair) {
 	w.t.Helper()
-	alone := pair.Preview(rendernova.Settings{}, w.veil)
+	alone := pair.Preview(render.Settings{}, w.veil)
 	if diff := cmp.Diff(live.Sequence, alone.Sequence); diff != "" {
 		w.t.Errorf("%s: on the cluster (-) and offline (+) something else runs:\n%s", name, diff)
 	}
@@ -219,7 +219,7 @@ func (w *world) snapshot() map[string]object {
 	w.t.Helper()
 	n := w.nova()
 	out := map[string]object{"Nova/" + n.Name: {uid: string(n.UID), fields: flat("spec", toMap(w.t, n.Spec), w.veil)}}
-	for _, gvk := range rendernova.Kinds() {
+	for _, gvk := range rendernova.About().Children {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 		if err := w.client.List(w.t.Context(), list, client.InNamespace(w.namespace)); err != nil {
@@ -227,7 +227,7 @@ func (w *world) snapshot() map[string]object {
 		}
 		for i := range list.Items {
 			u := &list.Items[i]
-			if !nova.OwnerOf(n).Owns(u) || u.GetDeletionTimestamp() != nil {
+			if !pass.OwnerOf(novaKind.Kind, n).Owns(u) || u.GetDeletionTimestamp() != nil {
 				continue
 			}
 			out[u.GetKind()+"/"+u.GetName()] = objectOf(u, w.veil)
@@ -556,7 +556,7 @@ func (w *world) settle(manifest *unstructured.Unstructured) {
 // preview asks what applying a manifest would do.
 func (w *world) preview(manifest *unstructured.Unstructured) preview.Resource {
 	w.t.Helper()
-	r, err := w.live.Preview(w.t.Context(), live.Change{Manifest: manifest}, rendernova.Settings{}, nil)
+	r, err := w.live.Preview(w.t.Context(), live.Change{Kind: novaKind, Manifest: manifest}, render.Settings{}, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -8,79 +8,83 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/apply/diff"
-	"github.com/c5c3/nova-operator/controllers/nova"
+	"github.com/c5c3/nova-operator/cmd/internal/kind"
+	"github.com/c5c3/nova-operator/controllers/pass"
 	"github.com/c5c3/nova-operator/preview"
 	"github.com/c5c3/nova-operator/render"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/foresee"
+	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
-// unborn stands in for the UID of a Nova that does not exist: the marks of ownership need
-// one, and nothing is written.
-const unborn = types.UID("00000000-0000-0000-0000-000000000000")
+// noUID stands in for the UID of a resource that does not exist: the marks of ownership
+// need one, and nothing is written.
+const noUID = types.UID("00000000-0000-0000-0000-000000000000")
 
 // Change is a manifest to compare with the cluster.
 type Change struct {
 	Manifest *unstructured.Unstructured
+	Kind     kind.Kind
 	// Secrets are those of the same input, by the key of an observation: they will be
 	// there, too.
-	Secrets map[string]rendernova.SecretData
+	Secrets map[string]facts.SecretData
 }
 
 // Preview says what applying a manifest would do. The error is about the cluster as a
 // whole; what concerns the resource stands in its preview.
-func (c *Cluster) Preview(ctx context.Context, change Change, settings rendernova.Settings, notes []string) (preview.Resource, error) {
+func (c *Cluster) Preview(ctx context.Context, change Change, settings render.Settings, notes []string) (preview.Resource, error) {
 	namespace, name := change.Manifest.GetNamespace(), change.Manifest.GetName()
-	live, err := c.Nova(ctx, namespace, name)
+	k := change.Kind
+	live, err := c.Get(ctx, k, namespace, name)
 	if err != nil {
 		return preview.Resource{}, err
 	}
-	after, more, err := c.Admit(ctx, change.Manifest, live)
+	after, more, err := c.Admit(ctx, change.Manifest, k, live)
 	notes = append(notes[:len(notes):len(notes)], more...)
 	if err != nil {
-		return refused(change.Manifest, live, notes, err, c.veil), nil
+		return refused(change, live, notes, err, c.veil), nil
 	}
 	if live != nil {
-		after.Status = live.Status
-		if live.DeletionTimestamp != nil {
+		after.TakeStatus(live)
+		if live.GetDeletionTimestamp() != nil {
 			notes = append(notes, "the resource is being deleted: its children follow it, whatever its spec says")
-			return preview.Of(preview.Input{Before: live, After: after, Notes: notes, Veil: c.veil}), nil
+			return preview.Of(preview.Input{Kind: k.Kind, Before: live, After: after, Notes: notes, Veil: c.veil}), nil
 		}
 	}
-	there, seen, err := c.observe(ctx, after, settings)
+	world := k.World(after, settings)
+	there, err := c.observe(ctx, k, world)
 	if err != nil {
 		return preview.Resource{}, err
 	}
-	seen = seen.With(change.Secrets)
-	in := rendernova.Input{Nova: after, Observed: seen, Settings: settings}
-	forecast := rendernova.Foresee(in)
-	results, more, err := there.results(ctx, after, &forecast)
+	world.AddSecrets(change.Secrets)
+	forecast := foresee.Run(world.Clone())
+	results, more, err := there.results(ctx, k.Kind, after, &forecast)
 	if err != nil {
 		return preview.Resource{}, err
 	}
 	if keys := refusedKeys(results); len(keys) > 0 { // then less follows
-		forecast = rendernova.Foresee(in, keys...)
-		if results, more, err = there.results(ctx, after, &forecast); err != nil {
+		forecast = foresee.Run(world.Clone(), keys...)
+		if results, more, err = there.results(ctx, k.Kind, after, &forecast); err != nil {
 			return preview.Resource{}, err
 		}
 	}
 	for _, res := range results {
 		if res.Err != nil {
-			forecast.Last.ApplyFailed(after, res.Key, res.Err)
+			k.ApplyFailed(after, &forecast.Last, res.Key, res.Err)
 		}
 	}
-	follows, err := there.configMap(ctx, namespace, seen.Deployments[name].ConfigMap)
+	follows, err := there.configMap(ctx, namespace, world.InUse())
 	if err != nil {
 		return preview.Resource{}, err
 	}
 	return preview.Of(preview.Input{
-		Before: live, After: after, Forecast: &forecast, Results: results, Follows: follows, Notes: append(notes, more...), Veil: c.veil,
+		Kind: k.Kind, Before: live, After: after, Forecast: &forecast, Results: results, Follows: follows, Notes: append(notes, more...), Veil: c.veil,
 	}), nil
 }
 
@@ -95,26 +99,28 @@ func refusedKeys(results []diff.Result) (keys []render.Key) {
 }
 
 // refused is the preview of a manifest that the API server does not take.
-func refused(manifest *unstructured.Unstructured, live *v1alpha1.Nova, notes []string, refusal error, veil diff.Veil) preview.Resource {
-	asked, err := decode(manifest)
+func refused(change Change, live v1alpha1.Resource, notes []string, refusal error, veil diff.Veil) preview.Resource {
+	asked, err := decode(change.Manifest, change.Kind)
 	if err != nil { // the refusal says why
-		asked = &v1alpha1.Nova{ObjectMeta: metav1.ObjectMeta{Namespace: manifest.GetNamespace(), Name: manifest.GetName()}}
+		asked = change.Kind.New()
+		asked.SetNamespace(change.Manifest.GetNamespace())
+		asked.SetName(change.Manifest.GetName())
 	}
-	r := preview.Of(preview.Input{Before: live, After: asked, Notes: notes, Veil: veil})
+	r := preview.Of(preview.Input{Kind: change.Kind.Kind, Before: live, After: asked, Notes: notes, Veil: veil})
 	r.Errors = append(r.Errors, refusal.Error())
 	return r
 }
 
 // results asks the API server about every object. The notes say what it could not be asked.
-func (c *Cluster) results(ctx context.Context, n *v1alpha1.Nova, f *rendernova.Forecast) ([]diff.Result, []string, error) {
-	owner := nova.OwnerOf(n)
+func (c *Cluster) results(ctx context.Context, k pipeline.Kind, r v1alpha1.Resource, f *foresee.Forecast) ([]diff.Result, []string, error) {
+	owner := pass.OwnerOf(k, r)
 	if owner.UID == "" {
-		owner.UID = unborn
+		owner.UID = noUID
 	}
 	set := preview.Wanted(f)
 	plan, err := c.applier.Plan(ctx, owner, set)
 	if err != nil {
-		return nil, nil, fmt.Errorf("plan Nova %s/%s: %w", n.Namespace, n.Name, err)
+		return nil, nil, fmt.Errorf("plan %s %s/%s: %w", k.Kind, r.GetNamespace(), r.GetName(), err)
 	}
 	report, _ := c.applier.Preview(ctx, plan) // object by object, in the results
 	notes := c.guess(plan, &report, set)
@@ -168,5 +174,5 @@ func (c *Cluster) configMap(ctx context.Context, namespace, name string) (*unstr
 	if name == "" {
 		return nil, nil //nolint:nilnil // nothing is mounted yet
 	}
-	return apply.Get(ctx, c.client, render.Key{GroupVersionKind: rendernova.KindConfigMap, Namespace: namespace, Name: name})
+	return apply.Get(ctx, c.client, render.Key{GroupVersionKind: render.KindConfigMap, Namespace: namespace, Name: name})
 }

@@ -25,7 +25,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/preview"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -179,7 +179,7 @@ func TestStates_WhatIsStillToCome(t *testing.T) {
 func TestStates_AnEditInBetween(t *testing.T) {
 	in := func(phase v1alpha1.UpgradePhase, job string) func(*stage, *ask) bool {
 		return func(s *stage, _ *ask) bool {
-			return s.phase() == phase && (job == "" || s.there(rendernova.KindJob, job))
+			return s.phase() == phase && (job == "" || s.there(render.KindJob, job))
 		}
 	}
 	for name, tc := range map[string]struct {
@@ -273,11 +273,11 @@ var blockedStates = map[string]blocked{
 		start: map[string]any{"autoscaling": map[string]any{"minReplicas": int64(2), "maxReplicas": int64(9), "targetCPUUtilization": int64(70)}},
 		wrong: func(s *stage) { s.scaleTo("nova", 5) }, edit: map[string]any{"autoscaling": nil},
 	},
-	"a Deployment deleted by hand": {wrong: func(s *stage) { s.removes(rendernova.KindDeployment, "nova-scheduler") }, edit: tag("2026.1-next")},
+	"a Deployment deleted by hand": {wrong: func(s *stage) { s.removes(render.KindDeployment, "nova-scheduler") }, edit: tag("2026.1-next")},
 	"the configuration deleted by hand": {wrong: func(s *stage) {
-		s.removes(rendernova.KindConfigMap, s.config())
+		s.removes(render.KindConfigMap, s.config())
 	}},
-	"the db-sync Job deleted by hand": {wrong: func(s *stage) { s.removes(rendernova.KindJob, "nova-db-sync") }},
+	"the db-sync Job deleted by hand": {wrong: func(s *stage) { s.removes(render.KindJob, "nova-db-sync") }},
 	"a Secret is missing": {
 		wrong: func(s *stage) { s.removes(kindSecret, "nova-db") }, edit: patchOf(tag("2026.1-next"), map[string]any{"conductor": map[string]any{"workers": int64(7)}}),
 		ends: []string{v1alpha1.ReasonWaitingForDBCredentials},
@@ -294,20 +294,20 @@ var blockedStates = map[string]blocked{
 	"a database grant that is not ready": {
 		wrong: func(s *stage) {
 			s.open.Store(true)
-			s.notReady(rendernova.KindGrant, "nova-api")
+			s.notReady(render.KindGrant, "nova-api")
 			s.waits(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonWaitingForDatabase)
 			s.close()
 		},
 		edit:  tag("2026.1-next"),
 		notes: []string{"DatabaseReady is False now (WaitingForDatabase: MariaDB User or Grant CR is not ready); this assumes that the wait ends"},
-		then:  func(s *stage) { s.reports(rendernova.KindGrant, "nova-api", "True") },
+		then:  func(s *stage) { s.reports(render.KindGrant, "nova-api", "True") },
 	},
 	"an installation without a Secret": {fresh: true, wrong: func(s *stage) { s.removes(kindSecret, "nova-shared") }, ends: []string{v1alpha1.ReasonWaitingForMetadataSharedSecret}},
 	"an installation without a broker": {fresh: true, start: map[string]any{"messaging": map[string]any{"clusterRef": map[string]any{"name": "none"}}}, ends: []string{v1alpha1.ReasonWaitingForMessagingCredentials}},
-	"a Service of somebody else":       {fresh: true, wrong: func(s *stage) { s.theirs(rendernova.KindService, "nova-metadata") }, refused: []string{"Service/nova-metadata"}, ends: []string{v1alpha1.ReasonApplyError}},
+	"a Service of somebody else":       {fresh: true, wrong: func(s *stage) { s.theirs(render.KindService, "nova-metadata") }, refused: []string{"Service/nova-metadata"}, ends: []string{v1alpha1.ReasonApplyError}},
 	"a Secret of somebody else":        {fresh: true, wrong: func(s *stage) { s.theirs(kindSecret, "nova-transport-url") }, refused: []string{"Secret/nova-transport-url"}, ends: []string{v1alpha1.ReasonConfigError, v1alpha1.ReasonWaitingForDatabase}},
 	"an autoscaler of somebody else": {
-		wrong: func(s *stage) { s.theirs(rendernova.KindHPA, "nova") },
+		wrong: func(s *stage) { s.theirs(render.KindHPA, "nova") },
 		edit:  map[string]any{"autoscaling": map[string]any{"minReplicas": int64(2), "maxReplicas": int64(9), "targetCPUUtilization": int64(70)}}, refused: []string{"HorizontalPodAutoscaler/nova"}, ends: []string{v1alpha1.ReasonApplyError},
 	},
 	"a failed expand": {
@@ -326,7 +326,7 @@ var blockedStates = map[string]blocked{
 	"a failed db-sync that is repaired": {way: tag("2026.1-fail-db-sync"), failing: "nova-db-sync", edit: tag("2026.1-fixed")},
 	"a third release in Expanding": {
 		start: back, way: upgrade, at: func(s *stage, _ *ask) bool {
-			return s.phase() == v1alpha1.UpgradePhaseExpanding && s.there(rendernova.KindJob, "nova-db-expand")
+			return s.phase() == v1alpha1.UpgradePhaseExpanding && s.there(render.KindJob, "nova-db-expand")
 		},
 		edit: map[string]any{"openStackRelease": "2026.2", "image": map[string]any{"tag": "2026.2"}}, ends: []string{v1alpha1.ReasonUpgradeTargetChanged},
 	},
@@ -533,18 +533,18 @@ func (s *stage) played() {
 func (s *stage) drift() {
 	s.t.Helper()
 	s.scaleTo("nova-scheduler", 4)
-	s.patches(rendernova.KindService, "nova-metadata", `{"metadata":{"labels":{"app.kubernetes.io/component":"mine","team":"blue"}}}`)
-	s.patches(rendernova.KindDeployment, "nova-conductor", `{"spec":{"template":{"spec":{"containers":[{"name":"conductor","env":[{"name":"HTTP_PROXY","value":"http://proxy"}]}]}}}}`)
-	s.patches(rendernova.KindDeployment, "nova-metadata", `{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":7}}}}`)
+	s.patches(render.KindService, "nova-metadata", `{"metadata":{"labels":{"app.kubernetes.io/component":"mine","team":"blue"}}}`)
+	s.patches(render.KindDeployment, "nova-conductor", `{"spec":{"template":{"spec":{"containers":[{"name":"conductor","env":[{"name":"HTTP_PROXY","value":"http://proxy"}]}]}}}}`)
+	s.patches(render.KindDeployment, "nova-metadata", `{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":7}}}}`)
 	s.patches(kindSecret, "nova-transport-url", `{"data":{"foreign":"Zm9yZWlnbg=="}}`)
-	s.patches(rendernova.KindPDB, "nova", `{"spec":{"minAvailable":2}}`)
+	s.patches(render.KindPDB, "nova", `{"spec":{"minAvailable":2}}`)
 }
 
 // patches edits an object as kubectl does.
 func (s *stage) patches(gvk schema.GroupVersionKind, name, patch string) {
 	s.t.Helper()
 	kind := types.MergePatchType
-	if gvk == rendernova.KindDeployment {
+	if gvk == render.KindDeployment {
 		kind = types.StrategicMergePatchType
 	}
 	if err := s.client.Patch(s.t.Context(), s.object(gvk, name), client.RawPatch(kind, []byte(patch)), client.FieldOwner("kubectl-edit")); err != nil {
@@ -625,9 +625,9 @@ func (s *stage) theirs(gvk schema.GroupVersionKind, name string) {
 	u := s.object(gvk, name)
 	u.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))})
 	switch gvk {
-	case rendernova.KindService:
+	case render.KindService:
 		u.Object["spec"] = map[string]any{"ports": []any{map[string]any{"port": int64(8775)}}}
-	case rendernova.KindHPA:
+	case render.KindHPA:
 		u.Object["spec"] = map[string]any{"maxReplicas": int64(3), "scaleTargetRef": map[string]any{"kind": "Deployment", "name": "theirs", "apiVersion": "apps/v1"}}
 	}
 	if err := s.client.Create(s.t.Context(), u); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/nova-operator/controllers/clusters"
 	"github.com/c5c3/nova-operator/controllers/operator"
 	"github.com/c5c3/nova-operator/preview"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -82,7 +82,7 @@ func (s *stage) findsRegistrations() {
 	if err := s.client.Create(s.t.Context(), manager); err != nil {
 		s.t.Fatal(err)
 	}
-	if _, notes := s.live.Settings(s.t.Context(), rendernova.Settings{}); len(notes) > 0 {
+	if _, notes := s.live.Settings(s.t.Context(), render.Settings{}); len(notes) > 0 {
 		s.t.Fatal(notes)
 	}
 }

@@ -23,10 +23,11 @@ import (
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/apply/diff"
+	"github.com/c5c3/nova-operator/cmd/internal/kind"
 	"github.com/c5c3/nova-operator/cmd/internal/live"
 	"github.com/c5c3/nova-operator/controllers/operator"
 	"github.com/c5c3/nova-operator/render"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render/facts"
 	"github.com/c5c3/nova-operator/test/cluster"
 	"github.com/c5c3/nova-operator/test/surroundings"
 )
@@ -77,6 +78,9 @@ func runOperator(t *testing.T, config *rest.Config) (stop func()) {
 	return stop
 }
 
+// novaKind is the row of the kind that these tests are about.
+var novaKind = *kind.Named(v1alpha1.KindNova)
+
 // world is a namespace with everything the edits refer to.
 type world struct {
 	t         *testing.T
@@ -104,10 +108,10 @@ var inputs = map[string]map[string]string{
 }
 
 // known are the inputs as an observation holds them.
-func known() map[string]rendernova.SecretData {
-	secrets := map[string]rendernova.SecretData{}
+func known() map[string]facts.SecretData {
+	secrets := map[string]facts.SecretData{}
 	for name, data := range inputs {
-		secrets[name] = rendernova.SecretData{}
+		secrets[name] = facts.SecretData{}
 		for key, value := range data {
 			secrets[name][key] = render.Sensitive(value)
 		}

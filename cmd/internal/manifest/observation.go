@@ -8,31 +8,33 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	"github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render/facts"
 )
 
-// Observation reads an observation of one Nova. Every error names the file and the
+// Observation reads an observation of one resource. Every error names the file and the
 // field, and no error quotes a value: the file holds credentials.
-func Observation(path string) (*nova.Observed, error) {
+func Observation(path string, into any) error {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out, errs := decodeObservation(raw)
+	errs := decodeObservation(raw, into)
 	for i := range errs {
 		errs[i] = fmt.Errorf("%s: %w", path, errs[i])
 	}
-	return out, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // WriteObservation writes an observation in the form Observation reads, behind comments.
-// It writes credentials out: veil them before.
-func WriteObservation(w io.Writer, head string, seen nova.Observed) error {
+// It writes the given Secrets out: mask them before.
+func WriteObservation(w io.Writer, head string, seen any, known map[string]facts.SecretData) error {
 	raw, err := json.Marshal(seen)
 	if err != nil {
 		return fmt.Errorf("encode the observation: %w", err)
@@ -42,7 +44,7 @@ func WriteObservation(w io.Writer, head string, seen nova.Observed) error {
 		return fmt.Errorf("encode the observation: %w", err)
 	}
 	secrets, _ := document["secrets"].(map[string]any)
-	for name, data := range seen.Secrets {
+	for name, data := range known {
 		values, _ := secrets[name].(map[string]any)
 		for key, value := range data {
 			values[key] = value.Reveal()
@@ -56,50 +58,42 @@ func WriteObservation(w io.Writer, head string, seen nova.Observed) error {
 	return err
 }
 
-// Nova reads the one Nova of a place with its status, as kubectl prints it. It is not
-// checked.
-func Nova(place string) (*v1alpha1.Nova, error) {
+// One reads the one resource of our kinds that a place holds, with its status, as kubectl
+// prints it. It is not checked.
+func One(place string, kinds ...string) (*unstructured.Unstructured, error) {
 	documents, err := Open(place, "default", nil)
 	if err != nil {
 		return nil, err
 	}
-	var found *v1alpha1.Nova
+	var found *unstructured.Unstructured
 	for _, d := range documents {
-		if d.Err != nil || d.Object.GroupVersionKind() != v1alpha1.GroupVersion.WithKind(v1alpha1.KindNova) {
+		if d.Err != nil || d.Object.GroupVersionKind().GroupVersion() != v1alpha1.GroupVersion || !slices.Contains(kinds, d.Object.GetKind()) {
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("%s holds more than one %s", place, v1alpha1.KindNova)
+			return nil, fmt.Errorf("%s holds more than one %s", place, strings.Join(kinds, " or "))
 		}
-		raw, err := json.Marshal(d.Object.Object)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", d, err)
-		}
-		found = &v1alpha1.Nova{}
-		if err := json.Unmarshal(raw, found); err != nil {
-			return nil, fmt.Errorf("%s: %w", d, err)
-		}
+		found = d.Object
 	}
 	if found == nil {
-		return nil, fmt.Errorf("%s holds no %s", place, v1alpha1.KindNova)
+		return nil, fmt.Errorf("%s holds no %s", place, strings.Join(kinds, " and no "))
 	}
 	return found, nil
 }
 
-func decodeObservation(raw []byte) (*nova.Observed, []error) {
+func decodeObservation(raw []byte, into any) []error {
 	asJSON, err := yaml.YAMLToJSONStrict(raw)
 	if err != nil {
-		return nil, []error{located(syntaxError(raw, err))}
+		return []error{located(syntaxError(raw, err))}
 	}
 	if errs := textOnly(asJSON); len(errs) > 0 {
-		return nil, errs
+		return errs
 	}
-	var out nova.Observed
-	strict, err := kjson.UnmarshalStrict(asJSON, &out)
+	strict, err := kjson.UnmarshalStrict(asJSON, into)
 	if err != nil {
-		return nil, []error{err}
+		return []error{err}
 	}
-	return &out, strict
+	return strict
 }
 
 // textOnly names the credentials that are not text: a bare number in YAML is the usual

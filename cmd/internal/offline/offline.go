@@ -1,5 +1,5 @@
 // Package offline previews a change from two states of the manifests, in a world where
-// everything a Nova refers to is there and works. It asks no cluster.
+// everything a resource refers to is there and works. It asks no cluster.
 package offline
 
 import (
@@ -9,20 +9,24 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply/diff"
+	"github.com/c5c3/nova-operator/cmd/internal/kind"
 	"github.com/c5c3/nova-operator/preview"
-	"github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/foresee"
 )
 
-// Pair is one Nova on both sides; nil where it does not exist.
+// Pair is one resource on both sides; nil where it does not exist.
 type Pair struct {
-	Before, After *v1alpha1.Nova
+	Kind          kind.Kind
+	Before, After v1alpha1.Resource
 	// The Secrets that are known on either side, as an observation names them.
-	BeforeSecrets, AfterSecrets map[string]nova.SecretData
+	BeforeSecrets, AfterSecrets map[string]facts.SecretData
 }
 
 // Previews previews every pair, as many at a time as there are processors, in the order
 // they are given.
-func Previews(pairs []Pair, settings nova.Settings, veil diff.Veil) []preview.Resource {
+func Previews(pairs []Pair, settings render.Settings, veil diff.Veil) []preview.Resource {
 	out := make([]preview.Resource, len(pairs))
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -43,45 +47,38 @@ func Previews(pairs []Pair, settings nova.Settings, veil diff.Veil) []preview.Re
 
 // Preview decides both sides in a world that works, the second from where the first one
 // ends.
-func (p Pair) Preview(settings nova.Settings, veil diff.Veil) preview.Resource {
-	in := preview.Input{Before: p.Before, After: p.After, Veil: veil}
-	var before *nova.Forecast
-	world := nova.Input{Settings: settings}
+func (p Pair) Preview(settings render.Settings, veil diff.Veil) preview.Resource {
+	in := preview.Input{Kind: p.Kind.Kind, Before: p.Before, After: p.After, Veil: veil}
+	var world kind.World
+	var before *foresee.Forecast
 	if p.Before != nil {
-		settled := settle(nova.Input{Nova: p.Before, Observed: nova.Observed{Secrets: p.BeforeSecrets}, Settings: settings})
-		before, world = &settled, settled.End
+		world = p.Kind.World(p.Before, settings)
+		before = settle(world, p.BeforeSecrets)
 		in.Follows = preview.InUse(before)
 	}
 	switch {
 	case p.After == nil:
 	case p.unchanged():
-		in.Forecast = &nova.Forecast{First: before.Last, Last: before.Last, Set: before.Set}
+		in.Forecast = before.Unchanged()
+	case p.Before == nil:
+		in.Forecast = settle(p.Kind.World(p.After, settings), p.AfterSecrets)
 	default:
-		world.Nova = moved(p.After, world.Nova)
-		world.Observed = world.Observed.With(p.AfterSecrets)
-		settled := settle(world)
-		in.Forecast = &settled
+		world.Become(p.After)
+		in.Forecast = settle(world, p.AfterSecrets)
 	}
 	in.Results = preview.Offline(before, in.Forecast, veil)
 	return preview.Of(in)
 }
 
 // settle foresees a resource whose references all work.
-func settle(in nova.Input) nova.Forecast {
-	in, _ = nova.Assume(in)
-	return nova.Foresee(in)
-}
-
-// moved is the resource of the second side with the state the first one reached.
-func moved(after, reached *v1alpha1.Nova) *v1alpha1.Nova {
-	after = after.DeepCopy()
-	if reached != nil {
-		after.Status = reached.Status
-	}
-	return after
+func settle(w kind.World, secrets map[string]facts.SecretData) *foresee.Forecast {
+	w.AddSecrets(secrets)
+	w.AssumeInputs()
+	f := foresee.Run(w)
+	return &f
 }
 
 // unchanged reports whether both sides say the same.
 func (p Pair) unchanged() bool {
-	return p.Before != nil && reflect.DeepEqual(p.Before.Spec, p.After.Spec) && reflect.DeepEqual(p.BeforeSecrets, p.AfterSecrets)
+	return p.Before != nil && reflect.DeepEqual(p.Before.GetSpec(), p.After.GetSpec()) && reflect.DeepEqual(p.BeforeSecrets, p.AfterSecrets)
 }
