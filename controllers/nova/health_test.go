@@ -1,0 +1,105 @@
+package nova_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/test/cluster"
+)
+
+// hanging is how many APIs do not answer: more than there are workers.
+const hanging = 6
+
+// While more APIs hang than there are workers, the drift of a Nova that is well is put
+// right: no question to an API holds a worker.
+func TestHealth_APIsThatHangHoldNobodyUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.inputs()
+	w.run()
+	w.create(w.nova())
+	for i := range hanging {
+		n := w.nova()
+		n.Name = fmt.Sprintf("hung-%d", i)
+		n.Spec.APIDatabase.Database, n.Spec.Database.Database = fmt.Sprintf("hung_api_%d", i), fmt.Sprintf("hung_%d", i)
+		w.create(n)
+	}
+	w.awaitEvery("to be Ready", func(n *v1alpha1.Nova) bool {
+		return meta.IsStatusConditionTrue(n.Status.Conditions, v1alpha1.ConditionReady)
+	})
+	t.Logf("a repair takes %s while every API answers", w.repair())
+
+	var waiting atomic.Int32
+	end := make(chan struct{})
+	t.Cleanup(func() { close(end) })
+	w.surroundings.Network.Answer(func(host string) (int, string) {
+		if strings.HasPrefix(host, "hung-") {
+			waiting.Add(1)
+			defer waiting.Add(-1)
+			select {
+			case <-end:
+			case <-time.After(time.Minute):
+			}
+		}
+		return http.StatusOK, ""
+	})
+	cluster.Eventually(t, "every hanging API to be asked", func(context.Context) (bool, error) {
+		return waiting.Load() >= hanging, nil
+	})
+	t.Logf("a repair takes %s while %d APIs hang", w.repair(), hanging)
+	if n := waiting.Load(); n < hanging {
+		t.Errorf("only %d APIs are still asked: the repair waited for one", n)
+	}
+	w.awaitEvery("that hangs to say so", func(n *v1alpha1.Nova) bool {
+		c := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionNovaAPIReady)
+		return n.Name == "nova" || c.Reason == v1alpha1.ReasonHealthCheckTimeout
+	})
+	w.awaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy)
+}
+
+// awaitEvery waits until every Nova of the namespace is as wanted.
+func (w *world) awaitEvery(what string, is func(*v1alpha1.Nova) bool) {
+	w.t.Helper()
+	cluster.Eventually(w.t, "every Nova "+what, func(ctx context.Context) (bool, error) {
+		list := &v1alpha1.NovaList{}
+		if err := w.client.List(ctx, list, client.InNamespace(w.namespace)); err != nil {
+			return false, err
+		}
+		for i := range list.Items {
+			if !is(&list.Items[i]) {
+				return false, fmt.Errorf("%s is not", list.Items[i].Name)
+			}
+		}
+		return true, nil
+	})
+}
+
+// repair changes a Service of Nova nova and says how long it takes until that is put right.
+func (w *world) repair() time.Duration {
+	w.t.Helper()
+	port := func() int64 {
+		ports, _, _ := unstructured.NestedSlice(w.get(render.KindService, "nova").Object, "spec", "ports")
+		number, _, _ := unstructured.NestedInt64(ports[0].(map[string]any), "port")
+		return number
+	}
+	before := port()
+	u := w.get(render.KindService, "nova")
+	patch := client.RawPatch("application/json-patch+json", fmt.Appendf(nil, `[{"op":"replace","path":"/spec/ports/0/port","value":%d}]`, before+1))
+	start := time.Now()
+	if err := w.client.Patch(w.t.Context(), u, patch); err != nil {
+		w.t.Fatal(err)
+	}
+	cluster.Eventually(w.t, "the port to be put right", func(context.Context) (bool, error) { return port() == before, nil })
+	return time.Since(start)
+}
