@@ -22,8 +22,8 @@ type Options struct {
 	// Reader gives live objects as unstructured with managedFields, from a cache.
 	Reader client.Reader
 	// Uncached reads past the cache where a cache miss is not absence: before the
-	// first write of an object on a target cluster, and after a lost race. Nil means
-	// Reader.
+	// first write of an object that labels mark or that must not be adopted, and after a
+	// lost race. Nil means Reader.
 	Uncached client.Reader
 	// OpenAPI serves the cluster's schemas (discovery client's OpenAPIV3). Nil means
 	// that the first pass after a start applies every object.

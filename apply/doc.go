@@ -2,7 +2,7 @@
 // writes only that, in waves, and prunes last.
 //
 // Inputs are an Owner, a Set and the live objects, which it reads through the
-// caller's cache. Outputs are the cluster's new state and a Report. It knows no
+// caller's cache. Outputs are the cluster's new state and a diff.Report. It knows no
 // custom resource and no kind; the few facts about kinds it needs stand in tables
 // with their source.
 //
@@ -15,8 +15,9 @@
 //   - A wave starts when every object of the waves before it is as desired. One bad
 //     object stops later waves, never its neighbours: a workload must not roll onto
 //     configuration that was not written.
-//   - A foreign object is never adopted on a target cluster, and never taken from
-//     another controller locally. It is never deleted either.
+//   - What another controller holds is never taken. What nobody holds is adopted in the
+//     owner's own namespace only, and only where its rule says so. Nothing is deleted
+//     that does not carry the owner's mark.
 //   - Prune runs only when everything else succeeded.
 //   - Values of Secrets appear in no error, change or log.
 //

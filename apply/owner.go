@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/nova-operator/apply/diff"
 )
 
-// Labels that mark a child where an owner reference cannot.
+// Labels that mark a child that cannot refer to its owner.
 const (
 	LabelOwnerKind      = diff.OwnerLabels + "kind"
 	LabelOwnerName      = diff.OwnerLabels + "name"
@@ -61,7 +61,7 @@ type Owner struct {
 // String is "Kind namespace/name".
 func (o Owner) String() string { return o.Kind + " " + o.Namespace + "/" + o.Name }
 
-// labels returns the mark of a child that no owner reference marks.
+// labels returns the mark of a child that cannot refer to its owner.
 func (o Owner) labels() map[string]string {
 	return map[string]string{
 		LabelOwnerKind: o.Kind, LabelOwnerName: o.Name, LabelOwnerNamespace: o.Namespace,
