@@ -68,21 +68,20 @@ func TestHealth_APIsThatHangHoldNobodyUp(t *testing.T) {
 	w.awaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy)
 }
 
-// awaitEvery waits until every Nova of the namespace is as wanted.
+// awaitEvery waits until every Nova of the namespace is as wanted, one after the other.
 func (w *world) awaitEvery(what string, is func(*v1alpha1.Nova) bool) {
 	w.t.Helper()
-	cluster.Eventually(w.t, "every Nova "+what, func(ctx context.Context) (bool, error) {
-		list := &v1alpha1.NovaList{}
-		if err := w.client.List(ctx, list, client.InNamespace(w.namespace)); err != nil {
-			return false, err
-		}
-		for i := range list.Items {
-			if !is(&list.Items[i]) {
-				return false, fmt.Errorf("%s is not", list.Items[i].Name)
-			}
-		}
-		return true, nil
-	})
+	list := &v1alpha1.NovaList{}
+	if err := w.client.List(w.t.Context(), list, client.InNamespace(w.namespace)); err != nil {
+		w.t.Fatal(err)
+	}
+	for i := range list.Items {
+		n := &list.Items[i]
+		cluster.Eventually(w.t, fmt.Sprintf("Nova %s %s", n.Name, what), func(ctx context.Context) (bool, error) {
+			err := w.client.Get(ctx, client.ObjectKeyFromObject(n), n)
+			return err == nil && is(n), err
+		})
+	}
 }
 
 // repair changes a Service of Nova nova and says how long it takes until that is put right.
