@@ -185,11 +185,11 @@ func (o *renderOptions) revealable(decisions []decision) error {
 
 func (o *renderOptions) print(w io.Writer, d decision) error {
 	show := stream.Options{Reveal: func(name string) bool { return slices.Contains(o.reveal, name) }}
-	report := stream.Describe(d.Decision)
+	outline := stream.Describe(d.Decision)
 	if o.output == "json" {
 		out := stream.Document{
 			Kind: d.Object.GetKind(), Namespace: d.Object.GetNamespace(), Name: d.Object.GetName(),
-			Placeholders: append([]string{}, d.placeholders...), Report: report,
+			Placeholders: append([]string{}, d.placeholders...), Outline: outline,
 		}
 		if d.Err != nil {
 			out.Error = d.Err.Error()
@@ -205,7 +205,7 @@ func (o *renderOptions) print(w io.Writer, d decision) error {
 	if _, err := io.WriteString(w, head.String()); err != nil {
 		return err
 	}
-	if err := stream.Comments(w, report); err != nil {
+	if err := stream.Comments(w, outline); err != nil {
 		return err
 	}
 	return stream.Objects(w, d.Set, show)

@@ -170,12 +170,12 @@ func (o *observer) children(ctx context.Context) error {
 		}
 	}
 	for name, job := range seen.Jobs {
-		if rendernova.WantsReport(n, job) {
-			report, err := o.report(ctx, job)
+		if rendernova.WantsMessage(n, job) {
+			message, err := o.message(ctx, job)
 			if err != nil {
 				return err
 			}
-			job.Report = report
+			job.Message = message
 			seen.Jobs[name] = job
 		}
 	}
@@ -223,10 +223,10 @@ func (o *observer) archive(ctx context.Context) error {
 	return nil
 }
 
-// report reads the termination message of a Job's pod: the succeeded one, else the
+// message reads the termination message of a Job's pod: the succeeded one, else the
 // newest. Pods are read past the cache, because nothing may start an informer for
 // them.
-func (o *observer) report(ctx context.Context, job facts.Job) (string, error) {
+func (o *observer) message(ctx context.Context, job facts.Job) (string, error) {
 	pods := &corev1.PodList{}
 	if err := o.Uncached.List(ctx, pods, client.InNamespace(o.in.Nova.Namespace), client.MatchingLabels{batchv1.JobNameLabel: job.Name}); err != nil {
 		return "", err

@@ -86,7 +86,7 @@ func TestExecute(t *testing.T) {
 						t.Errorf("%s is made before %v is recorded", c.Words, made)
 					}
 					made = append(made, c.Words)
-					return openstack.Outcome{Call: c, Result: openstack.Done}
+					return openstack.Outcome{Call: c, Ended: openstack.Done}
 				},
 				func(_ pipeline.Decision, o openstack.Outcome) error {
 					recorded = append(recorded, o.Words)

@@ -83,7 +83,7 @@ type Reconciler struct {
 	abandonAfter time.Duration
 	writes       *writes
 	asker        *calls.Asker
-	// queue is the controller's; it can be had once started is closed.
+	// queue is the controller's; it is set once started is closed.
 	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
 	started chan struct{}
 }

@@ -27,8 +27,8 @@ type Job struct {
 	Finished time.Time `json:"finished,omitzero"`
 	// ConfigMap is what its pods mount.
 	ConfigMap string `json:"configMap,omitempty"`
-	// Report is the termination message of its pod; empty when unread or unreadable.
-	Report string `json:"report,omitempty"`
+	// Message is the termination message of its pod; empty when unread or unreadable.
+	Message string `json:"report,omitempty"`
 }
 
 // JobOf reads a Job, without the termination message of its pod.

@@ -196,11 +196,11 @@ func readFile(t testing.TB, path string) []byte {
 
 // decisionDocument is the last document of a want.yaml.
 type decisionDocument struct {
-	stream.Report `json:",inline"`
-	Placeholders  []string            `json:"placeholders,omitempty"`
-	Records       []recordDocument    `json:"records,omitempty"`
-	Status        v1alpha1.NovaStatus `json:"status"`
-	Err           string              `json:"error,omitempty"`
+	stream.Outline `json:",inline"`
+	Placeholders   []string            `json:"placeholders,omitempty"`
+	Records        []recordDocument    `json:"records,omitempty"`
+	Status         v1alpha1.NovaStatus `json:"status"`
+	Err            string              `json:"error,omitempty"`
 }
 
 type recordDocument struct {
@@ -218,7 +218,7 @@ func printed(t testing.TB, r pipeline.Decision, placeholders []string) []byte {
 	if err := stream.Objects(&out, r.Set, all); err != nil {
 		t.Fatal(err)
 	}
-	document := decisionDocument{Report: stream.Describe(r), Placeholders: placeholders, Status: statusOf(r)}
+	document := decisionDocument{Outline: stream.Describe(r), Placeholders: placeholders, Status: statusOf(r)}
 	for _, record := range r.Records {
 		d := recordDocument{Subject: record.Subject, UID: record.UID, Result: record.Result}
 		if record.Counted {

@@ -335,7 +335,7 @@ func (u *upgrade) recordCheck() {
 		return
 	}
 	event := render.Event{Type: corev1.EventTypeNormal, Reason: v1alpha1.EventUpgradeCheckCompleted, Message: "nova-status upgrade check exit code unavailable"}
-	if m := checkLine.FindStringSubmatch(u.job.Report); m != nil {
+	if m := checkLine.FindStringSubmatch(u.job.Message); m != nil {
 		event.Message = "nova-status upgrade check exit " + m[1]
 		if m[1] != "0" {
 			event.Type, event.Reason = corev1.EventTypeWarning, v1alpha1.EventUpgradeCheckWarnings

@@ -259,7 +259,7 @@ func TestUpgrade_RunsItsPhasesInOrder(t *testing.T) {
 		}
 		s.jobs(func(j *facts.Job) {
 			if j.Name == "nova-db-expand" {
-				j.Report = "nova-status upgrade check exit 1\n"
+				j.Message = "nova-status upgrade check exit 1\n"
 			}
 		}, true)
 		s.roll(false)
@@ -298,7 +298,7 @@ func TestUpgrade_TellsHowItsCheckEnded(t *testing.T) {
 		s.to("2026.2", "2026.2")
 		s.pass(t)
 		s.pass(t)
-		s.jobs(func(j *facts.Job) { j.Report = report }, true)
+		s.jobs(func(j *facts.Job) { j.Message = report }, true)
 		r := s.pass(t)
 		i := slices.IndexFunc(r.Records, func(rec pipeline.Record) bool { return rec.Subject == v1alpha1.JobSubjectDBExpandCheck })
 		if i < 0 {

@@ -50,7 +50,7 @@ func (p *pass) recordSync(job facts.Job) {
 	if seen && len(p.status.Cells) > 0 {
 		return
 	}
-	found := cells(job.Report)
+	found := cells(job.Message)
 	if len(found) > 0 {
 		p.status.Cells = found
 	}
@@ -67,9 +67,9 @@ func (p *pass) recordSync(job facts.Job) {
 	p.Records = append(p.Records, record)
 }
 
-// WantsReport tells the observer whether the termination message of a finished Job is
+// WantsMessage tells the observer whether the termination message of a finished Job is
 // still needed: pods are read uncached, once.
-func WantsReport(n *v1alpha1.Nova, job facts.Job) bool {
+func WantsMessage(n *v1alpha1.Nova, job facts.Job) bool {
 	unrecorded := func(subject string) bool {
 		return n.Annotations[v1alpha1.AnnotationLastJobUID(subject)] != job.UID
 	}

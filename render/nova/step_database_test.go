@@ -291,7 +291,7 @@ var syncCases = map[string]stepCase{
 		want:   with(synced(), "Normal DatabaseSynced: Database schema is up to date"),
 	},
 	"a complete Job without a readable report": {
-		change: syncJob(func(j *facts.Job) { j.UID, j.Report = "sync-2", "Traceback" }),
+		change: syncJob(func(j *facts.Job) { j.UID, j.Message = "sync-2", "Traceback" }),
 		want: with(synced(), "Normal DatabaseSynced: Database schema is up to date",
 			"Normal CellsReportUnavailable: the db-sync Job reported no cell map; status.cells is left unchanged"),
 	},
@@ -353,7 +353,7 @@ func TestDatabase_Cells(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := readyWorld(t, nil)
 			in.Nova.Status.Cells = tc.before
-			syncJob(func(j *facts.Job) { j.Report = tc.report })(&in)
+			syncJob(func(j *facts.Job) { j.Message = tc.report })(&in)
 			if !tc.seen {
 				in.Nova.Annotations = nil
 			}

@@ -93,12 +93,12 @@ func (o *Observed) Absorb(u *unstructured.Unstructured) error {
 	if !ok {
 		return nil
 	}
-	report := o.Jobs[u.GetName()].Report
+	report := o.Jobs[u.GetName()].Message
 	if err := kind.absorb(o, u); err != nil {
 		return err
 	}
 	if job, isJob := o.Jobs[u.GetName()]; isJob && report != "" {
-		job.Report = report
+		job.Message = report
 		o.Jobs[u.GetName()] = job
 	}
 	return nil

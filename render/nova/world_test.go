@@ -37,7 +37,7 @@ func readyWorld(t testing.TB, edit func(*v1alpha1.Nova)) Input {
 		in.Nova.Status.Conditions = r.Conditions
 	}
 	job := in.Observed.Jobs["nova-db-sync"]
-	job.UID, job.Report = "sync-1", cellReport
+	job.UID, job.Message = "sync-1", cellReport
 	in.Observed.Jobs["nova-db-sync"] = job
 	in.Nova.Status.Cells = cells(cellReport)
 	in.Nova.Annotations = map[string]string{

@@ -72,24 +72,24 @@ type Call struct {
 	Words string `json:"words"`
 }
 
-// Result is what became of a call.
-type Result string
+// Ending is how a call ended.
+type Ending string
 
-// The results of a call.
+// The endings of a call.
 const (
 	// Done: it changed something.
-	Done Result = "done"
+	Done Ending = "done"
 	// AlreadySo: there was nothing left to do.
-	AlreadySo Result = "already so"
+	AlreadySo Ending = "already so"
 	// Refused: the API says no, and says it again until something else changes.
-	Refused Result = "refused"
+	Refused Ending = "refused"
 	// Failed: there was no answer, or one that may differ the next time.
-	Failed Result = "failed"
+	Failed Ending = "failed"
 )
 
 // Outcome is a call that was made.
 type Outcome struct {
 	Call
-	Result Result `json:"result"`
+	Ended Ending `json:"ended"`
 	Answer
 }

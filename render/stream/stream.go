@@ -60,7 +60,7 @@ func Objects(w io.Writer, set render.Set, o Options) error {
 
 // Comments writes what a YAML stream of objects can't say, as comments: conditions
 // that are not as wanted, objects that go, and objects that stay as they are.
-func Comments(w io.Writer, r Report) error {
+func Comments(w io.Writer, r Outline) error {
 	var b strings.Builder
 	for _, c := range r.Conditions {
 		if v1alpha1.Abnormal(c.Type, metav1.ConditionStatus(c.Status)) {

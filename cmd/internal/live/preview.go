@@ -137,7 +137,7 @@ func (c *Cluster) idle(ctx context.Context, res diff.Result) bool {
 	return u == nil && err == nil || apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }
 
-// guess stands in for answers that can't be had without a write: where the namespace does
+// guess stands in for answers that only a write would bring: where the namespace does
 // not exist yet, or dry run is not permitted. What was planned is then compared here, and
 // defaults and admission don't show.
 func (c *Cluster) guess(plan apply.Plan, report *diff.Report, set render.Set) (notes []string) {

@@ -9,8 +9,8 @@ import (
 	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
-// Report is a decision without its objects, in the shape it is printed in.
-type Report struct {
+// Outline is a decision without its objects, in the shape it is printed in.
+type Outline struct {
 	Conditions []Condition `json:"conditions"`
 	Events     []Event     `json:"events"`
 	Absent     []Absent    `json:"absent"`
@@ -51,8 +51,8 @@ type Held struct {
 }
 
 // Describe puts a decision into its printed shape. Lists are empty, never absent.
-func Describe(r pipeline.Decision) Report {
-	out := Report{
+func Describe(r pipeline.Decision) Outline {
+	out := Outline{
 		Conditions: []Condition{}, Events: []Event{}, Absent: []Absent{}, Held: []Held{}, Prunable: []string{},
 		Requeue: r.Requeue.String(),
 	}
@@ -83,7 +83,7 @@ type Document struct {
 	Placeholders []string `json:"placeholders"`
 	// Desired holds the objects in the order they are applied.
 	Desired []Desired `json:"desired"`
-	Report
+	Outline
 	// Error is what could not be decided, "" when nothing.
 	Error string `json:"error,omitempty"`
 }
