@@ -96,7 +96,9 @@ func Get(ctx context.Context, r client.Reader, key render.Key) (*unstructured.Un
 
 // List reads the objects of one kind in one namespace; none if there are none. They are
 // shared with the cache: read only.
-func List(ctx context.Context, r client.Reader, gvk schema.GroupVersionKind, namespace string, opts ...client.ListOption) ([]*unstructured.Unstructured, error) {
+func List(
+	ctx context.Context, r client.Reader, gvk schema.GroupVersionKind, namespace string, opts ...client.ListOption,
+) ([]*unstructured.Unstructured, error) {
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	if err := r.List(ctx, l, append(opts, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil {

@@ -53,7 +53,8 @@ func (a *Applier) sweep(ctx context.Context, owner Owner, gvk schema.GroupVersio
 				continue
 			}
 			key := render.Key{GroupVersionKind: gvk, Namespace: live.Namespace, Name: live.Name}
-			err := a.client.Delete(ctx, keyed(key), client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &live.UID})
+			err := a.client.Delete(ctx, keyed(key),
+				client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &live.UID})
 			if err = client.IgnoreNotFound(err); err != nil {
 				errs = append(errs, diff.NewError("delete", key, err))
 			}

@@ -96,7 +96,8 @@ func (r *run) patch(ctx context.Context, t *task, guard types.UID) (*unstructure
 	desired := t.desired
 	after, err := r.send(ctx, desired, guard)
 	found := conflictsOf(t.Key, err)
-	if kept := slices.DeleteFunc(slices.Clone(found), func(c diff.Conflict) bool { return c.Path == t.policy.Yields }); len(kept) < len(found) {
+	kept := slices.DeleteFunc(slices.Clone(found), func(c diff.Conflict) bool { return c.Path == t.policy.Yields })
+	if len(kept) < len(found) {
 		found, desired = kept, desired.DeepCopy()
 		unstructured.RemoveNestedField(desired.Object, strings.Split(t.policy.Yields, ".")...)
 		if len(found) == 0 {
@@ -115,7 +116,9 @@ func (r *run) patch(ctx context.Context, t *task, guard types.UID) (*unstructure
 
 // send makes the one call. guard, if set, names the incarnation that was planned
 // for: the API server then refuses to write to, or to create, another.
-func (r *run) send(ctx context.Context, desired *unstructured.Unstructured, guard types.UID, opts ...client.ApplyOption) (*unstructured.Unstructured, error) {
+func (r *run) send(
+	ctx context.Context, desired *unstructured.Unstructured, guard types.UID, opts ...client.ApplyOption,
+) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{Object: maps.Clone(desired.Object)}
 	if guard != "" {
 		meta, _ := u.Object["metadata"].(map[string]any)

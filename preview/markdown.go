@@ -117,7 +117,8 @@ func (r *Resource) overview() string {
 // folded is one object behind its title.
 func (o *Object) folded() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n<details><summary>%s %s <b>%s</b>: %s</summary>\n", marks[o.Action].sign, html.EscapeString(o.Namespace), html.EscapeString(o.title()), html.EscapeString(o.about()))
+	fmt.Fprintf(&b, "\n<details><summary>%s %s <b>%s</b>: %s</summary>\n",
+		marks[o.Action].sign, html.EscapeString(o.Namespace), html.EscapeString(o.title()), html.EscapeString(o.about()))
 	fence(&b, "diff", changeLines(telling(o.Changes)))
 	b.WriteString("\n</details>\n")
 	return b.String()

@@ -170,7 +170,9 @@ func nonEmpty(text string) []string {
 
 func (b *builder) stop(a render.Absent, live *unstructured.Unstructured) {
 	if workloads[a.GroupVersionKind] {
-		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepStop, Object: a.Kind + "/" + a.Name, Why: nonEmpty(a.Reason), Pods: b.podsOf(live)})
+		b.out.Sequence = append(b.out.Sequence, Step{
+			Kind: StepStop, Object: a.Kind + "/" + a.Name, Why: nonEmpty(a.Reason), Pods: b.podsOf(live),
+		})
 	}
 }
 

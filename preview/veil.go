@@ -14,7 +14,10 @@ import (
 )
 
 // serverFields are what the API server writes: no change of a manifest shows in them.
-var serverFields = []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid", "ownerReferences"}
+var serverFields = []string{
+	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion",
+	"selfLink", "uid", "ownerReferences",
+}
 
 // veiled is a copy to print: without what the server adds, and with digests in place of
 // credentials. It is nil for nil.

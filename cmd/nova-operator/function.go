@@ -294,7 +294,9 @@ func fileOf(item *kyaml.RNode) (file string, index int) {
 // report turns findings into results.
 func (f *function) report(findings []report.Finding) {
 	for _, found := range findings {
-		result := &framework.Result{Message: found.Message, Severity: framework.Severity(found.Severity), Tags: map[string]string{"rule": found.Rule}}
+		result := &framework.Result{
+			Message: found.Message, Severity: framework.Severity(found.Severity), Tags: map[string]string{"rule": found.Rule},
+		}
 		if found.Suggestion != "" {
 			result.Message += "; " + found.Suggestion
 		}

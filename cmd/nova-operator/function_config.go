@@ -79,7 +79,8 @@ func (c *functionConfig) check(name string) error {
 		{"defaultImagePullPolicy", c.DefaultImagePullPolicy, pullPolicies},
 	} {
 		if !slices.Contains(field.allowed, field.value) {
-			errs = append(errs, fmt.Errorf("functionConfig: %s.%s: must be %s", name, field.name, strings.Join(slices.DeleteFunc(slices.Clone(field.allowed), func(s string) bool { return s == "" }), ", ")))
+			named := slices.DeleteFunc(slices.Clone(field.allowed), func(s string) bool { return s == "" })
+			errs = append(errs, fmt.Errorf("functionConfig: %s.%s: must be %s", name, field.name, strings.Join(named, ", ")))
 		}
 	}
 	return errors.Join(errs...)

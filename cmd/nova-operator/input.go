@@ -163,7 +163,8 @@ func (in *input) secretsOf(r v1alpha1.Resource) map[string]facts.SecretData {
 func joinedRelease(documents []manifest.Document, pool manifest.Document) string {
 	name, _, _ := unstructured.NestedString(pool.Object.Object, "spec", "novaRef", "name")
 	for _, d := range documents {
-		if d.Err == nil && d.Object.GetKind() == v1alpha1.KindNova && d.Object.GetName() == name && d.Object.GetNamespace() == pool.Object.GetNamespace() {
+		if d.Err == nil && d.Object.GetKind() == v1alpha1.KindNova && d.Object.GetName() == name &&
+			d.Object.GetNamespace() == pool.Object.GetNamespace() {
 			release, _, _ := unstructured.NestedString(d.Object.Object, "spec", "openStackRelease")
 			return release
 		}

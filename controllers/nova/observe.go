@@ -185,7 +185,8 @@ func (o *observer) children(ctx context.Context) error {
 // history lists the generations of the configuration.
 func (o *observer) history(ctx context.Context) error {
 	n := o.in.Nova
-	items, err := apply.List(ctx, o.Cached, render.KindConfigMap, n.Namespace, client.MatchingLabels{v1alpha1.LabelConfigBase: rendernova.ConfigBase(n)})
+	items, err := apply.List(ctx, o.Cached, render.KindConfigMap, n.Namespace,
+		client.MatchingLabels{v1alpha1.LabelConfigBase: rendernova.ConfigBase(n)})
 	if err != nil {
 		return err
 	}
@@ -228,7 +229,8 @@ func (o *observer) archive(ctx context.Context) error {
 // them.
 func (o *observer) message(ctx context.Context, job facts.Job) (string, error) {
 	pods := &corev1.PodList{}
-	if err := o.Uncached.List(ctx, pods, client.InNamespace(o.in.Nova.Namespace), client.MatchingLabels{batchv1.JobNameLabel: job.Name}); err != nil {
+	selected := client.MatchingLabels{batchv1.JobNameLabel: job.Name}
+	if err := o.Uncached.List(ctx, pods, client.InNamespace(o.in.Nova.Namespace), selected); err != nil {
 		return "", err
 	}
 	var picked *corev1.Pod

@@ -85,8 +85,11 @@ func novasWhere(f *pass.Feed, refers func(*v1alpha1.Nova, client.Object) bool) h
 
 // requestsWhere are for the Novas that refer to an object by a rule. A namespaced object
 // concerns its own namespace only.
-func requestsWhere(ctx context.Context, f *pass.Feed, refers func(*v1alpha1.Nova, client.Object) bool, o client.Object) []reconcile.Request {
-	return f.RequestsWhere(ctx, func(r v1alpha1.Resource) bool { return refers(r.(*v1alpha1.Nova), o) }, client.InNamespace(o.GetNamespace()))
+func requestsWhere(
+	ctx context.Context, f *pass.Feed, refers func(*v1alpha1.Nova, client.Object) bool, o client.Object,
+) []reconcile.Request {
+	picks := func(r v1alpha1.Resource) bool { return refers(r.(*v1alpha1.Nova), o) }
+	return f.RequestsWhere(ctx, picks, client.InNamespace(o.GetNamespace()))
 }
 
 func namesMariaDB(n *v1alpha1.Nova, o client.Object) bool {

@@ -72,7 +72,8 @@ func (r *Reconciler) finalize(ctx context.Context, o v1alpha1.Resource) (ctrl.Re
 	case errors.Is(err, clusters.ErrEngaging):
 		return ctrl.Result{RequeueAfter: pollTarget}, nil
 	case !errors.Is(err, multicluster.ErrClusterNotFound):
-		return r.unplaced(ctx, o, fmt.Sprintf("target cluster %s does not resolve; its children are removed as soon as it does: %v", o.TargetCluster(), err))
+		return r.unplaced(ctx, o, fmt.Sprintf(
+			"target cluster %s does not resolve; its children are removed as soon as it does: %v", o.TargetCluster(), err))
 	case !r.abandons(o):
 		return r.unplaced(ctx, o, pipeline.WaitingForTarget(o))
 	}

@@ -252,7 +252,8 @@ func (f *Feed) ownerOfChild(ctx context.Context, o client.Object) []reconcile.Re
 		return nil
 	}
 	owner := f.reconciler.kind.New()
-	if err := f.reconciler.reader.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: labels[apply.LabelOwnerName]}, owner); err != nil {
+	key := client.ObjectKey{Namespace: o.GetNamespace(), Name: labels[apply.LabelOwnerName]}
+	if err := f.reconciler.reader.Get(ctx, key, owner); err != nil {
 		if !apierrors.IsNotFound(err) {
 			ctrl.LoggerFrom(ctx).Error(err, "Could not find the owner of a child", "child", client.ObjectKeyFromObject(o), "cluster", f.target)
 		}
@@ -270,7 +271,9 @@ func (f *Feed) Requests(ctx context.Context, options ...client.ListOption) []rec
 }
 
 // RequestsWhere are for the resources on the cluster that options select and a rule picks.
-func (f *Feed) RequestsWhere(ctx context.Context, picks func(v1alpha1.Resource) bool, options ...client.ListOption) (requests []reconcile.Request) {
+func (f *Feed) RequestsWhere(
+	ctx context.Context, picks func(v1alpha1.Resource) bool, options ...client.ListOption,
+) (requests []reconcile.Request) {
 	list := f.reconciler.kind.NewList()
 	if err := f.reconciler.reader.List(ctx, list, options...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Could not find the resources of an object", "kind", f.reconciler.kind.Kind.Kind)

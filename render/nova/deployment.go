@@ -152,7 +152,9 @@ func probe(c *corev1ac.ContainerApplyConfiguration, r *role) {
 }
 
 // topologySpread is the block's list, or one constraint each for zone and host.
-func topologySpread(n *v1alpha1.Nova, r *role, block *v1alpha1.DeploymentSpec) ([]*corev1ac.TopologySpreadConstraintApplyConfiguration, error) {
+func topologySpread(
+	n *v1alpha1.Nova, r *role, block *v1alpha1.DeploymentSpec,
+) ([]*corev1ac.TopologySpreadConstraintApplyConfiguration, error) {
 	if block.TopologySpreadConstraints != nil {
 		return pod.ConvertAll[corev1ac.TopologySpreadConstraintApplyConfiguration](block.TopologySpreadConstraints)
 	}

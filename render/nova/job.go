@@ -68,7 +68,9 @@ func (m migration) template(p *pass) (*corev1ac.PodTemplateSpecApplyConfiguratio
 // jobTemplate is the pod template of every Job and CronJob. Its labels carry name and
 // instance, so that the NetworkPolicy covers the pod, and never component api, or the
 // API's Service would send requests there.
-func jobTemplate(p *pass, component string, restart corev1.RestartPolicy, argv []string, env []*corev1ac.EnvVarApplyConfiguration) (*corev1ac.PodTemplateSpecApplyConfiguration, error) {
+func jobTemplate(
+	p *pass, component string, restart corev1.RestartPolicy, argv []string, env []*corev1ac.EnvVarApplyConfiguration,
+) (*corev1ac.PodTemplateSpecApplyConfiguration, error) {
 	n := p.nova
 	jobs := n.Spec.Jobs
 	if jobs == nil {

@@ -28,13 +28,15 @@ func dbArchiveStep(p *pass) {
 		var events []render.Event
 		if last.Failed {
 			events = append(events, failureEvent(v1alpha1.EventDBArchiveJobFailed, fmt.Sprintf(
-				"Database archive Job %s failed; inspect its pod logs. The soft-deleted instance rows keep accumulating in the live tables until a run succeeds", last.Name)))
+				"Database archive Job %s failed; inspect its pod logs. "+
+					"The soft-deleted instance rows keep accumulating in the live tables until a run succeeds", last.Name)))
 		}
 		p.recordJob(v1alpha1.JobSubjectDBArchive, last, events...)
 	}
 	switch {
 	case a.suspend:
-		message := fmt.Sprintf("Database archive is suspended and the backlog of soft-deleted rows grows; on resume it runs %q, moving up to %d rows per table per batch", a.schedule, a.maxRows)
+		message := fmt.Sprintf("Database archive is suspended and the backlog of soft-deleted rows grows; "+
+			"on resume it runs %q, moving up to %d rows per table per batch", a.schedule, a.maxRows)
 		if ended && last.Failed {
 			message += fmt.Sprintf("; the last run (Job %s) failed before the pause", last.Name)
 		}
@@ -43,7 +45,8 @@ func dbArchiveStep(p *pass) {
 		p.Unready(v1alpha1.ReasonDBArchiveJobFailed,
 			fmt.Sprintf("Database archive Job %s failed; the soft-deleted rows are no longer moving out of the live tables", last.Name))
 	default:
-		message := fmt.Sprintf("Database archive scheduled %q, moving up to %d soft-deleted rows per table per batch into the shadow tables", a.schedule, a.maxRows)
+		message := fmt.Sprintf("Database archive scheduled %q, moving up to %d soft-deleted rows per table per batch "+
+			"into the shadow tables", a.schedule, a.maxRows)
 		if a.retentionDays != nil {
 			message += fmt.Sprintf(", keeping rows deleted in the last %d days in place", *a.retentionDays)
 		}

@@ -28,7 +28,8 @@ var (
 		gateway: func(n *v1alpha1.Nova) *v1alpha1.GatewaySpec { return n.Spec.Metadata.Gateway },
 	}
 	consoleRoute = route{
-		child: "console/route", noun: "Nova console proxy", field: "spec.consoleProxy.gateway", name: suffixed(suffixConsoleRoute), backend: &consoleProxy,
+		child: "console/route", noun: "Nova console proxy", field: "spec.consoleProxy.gateway", name: suffixed(suffixConsoleRoute),
+		backend: &consoleProxy,
 		gateway: func(n *v1alpha1.Nova) *v1alpha1.GatewaySpec {
 			if !consoleEnabled(n) {
 				return nil

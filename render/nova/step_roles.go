@@ -48,7 +48,8 @@ func consoleProxyStep(p *pass) {
 func deploymentStep(p *pass) {
 	if p.rolling() {
 		if !p.advance(stepDeployment) {
-			p.Wait(v1alpha1.ReasonWaitingForDeployment, "Waiting for every role to finish rolling out the upgraded image before contracting the database schema", pollDeployment)
+			p.Wait(v1alpha1.ReasonWaitingForDeployment,
+				"Waiting for every role to finish rolling out the upgraded image before contracting the database schema", pollDeployment)
 		}
 		return
 	}

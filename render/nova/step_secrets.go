@@ -68,7 +68,8 @@ func (p *pass) foreignSecrets() error {
 	var errs []error
 	for _, name := range p.Names(render.KindSecret) {
 		if slices.Contains(refs, name) {
-			errs = append(errs, fmt.Errorf("the spec refers to Secret %q, which this operator writes itself; give the credential a Secret of another name", name))
+			errs = append(errs, fmt.Errorf(
+				"the spec refers to Secret %q, which this operator writes itself; give the credential a Secret of another name", name))
 		}
 	}
 	return errors.Join(errs...)
@@ -115,7 +116,8 @@ func storeReady(p *pass) bool {
 	ref := StoreRef(p.nova)
 	if ref.Kind == v1alpha1.SecretStoreKindCluster && p.in.Settings.NamespaceScoped {
 		p.Wait(v1alpha1.ReasonClusterSecretStoreUnsupported,
-			fmt.Sprintf("ClusterSecretStore %q cannot be read by a namespace-scoped operator; set spec.secretStoreRef to a SecretStore in namespace %q", ref.Name, p.nova.Namespace), pollCredentials)
+			fmt.Sprintf("ClusterSecretStore %q cannot be read by a namespace-scoped operator; "+
+				"set spec.secretStoreRef to a SecretStore in namespace %q", ref.Name, p.nova.Namespace), pollCredentials)
 		return false
 	}
 	if p.seen.Store == nil || !p.seen.Store.Ready {

@@ -23,5 +23,6 @@ const AbandonAfter = 5 * time.Minute
 
 // WaitingForTarget words the wait of a resource that is being deleted.
 func WaitingForTarget(r v1alpha1.Resource) string {
-	return fmt.Sprintf("target cluster %s does not resolve; waiting at least %s before abandoning its children", r.TargetCluster(), AbandonAfter)
+	return fmt.Sprintf("target cluster %s does not resolve; waiting at least %s before abandoning its children",
+		r.TargetCluster(), AbandonAfter)
 }

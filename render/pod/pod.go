@@ -81,7 +81,9 @@ func PullPolicy(image v1alpha1.ImageSpec, operatorDefault corev1.PullPolicy) cor
 // Resources resolves a block per resource: CPU named neither way gets the request
 // cpu and no limit, memory named neither way gets the figure as request and limit.
 // Whatever the block names is used as written.
-func Resources(block *corev1.ResourceRequirements, cpu, memory resource.Quantity) (*corev1ac.ResourceRequirementsApplyConfiguration, error) {
+func Resources(
+	block *corev1.ResourceRequirements, cpu, memory resource.Quantity,
+) (*corev1ac.ResourceRequirementsApplyConfiguration, error) {
 	full := corev1.ResourceRequirements{}
 	if block != nil {
 		full = *block.DeepCopy()

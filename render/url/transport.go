@@ -14,17 +14,22 @@ var (
 	ErrUnparsable = errors.New("transport URL does not parse")
 	// ErrNoPort means the last host names no port: Nova's cell mapping would store
 	// the word None in its place.
-	ErrNoPort = errors.New("the transport URL must name an explicit port: nova expands its cell mapping from the parts of this URL, and a missing port becomes the word None")
+	ErrNoPort = errors.New("the transport URL must name an explicit port: " +
+		"nova expands its cell mapping from the parts of this URL, and a missing port becomes the word None")
 	// ErrIPv6 means a host is an IPv6 literal: the expanded cell mapping loses its
 	// brackets.
-	ErrIPv6 = errors.New("the transport URL must not use an IPv6 literal host: nova expands its cell mapping from the parts of this URL and drops the brackets; use a DNS name")
+	ErrIPv6 = errors.New("the transport URL must not use an IPv6 literal host: " +
+		"nova expands its cell mapping from the parts of this URL and drops the brackets; use a DNS name")
 	// ErrSlash means a user or a password holds a slash. oslo.messaging takes the URL
 	// apart and puts it together anew for its broker library, where it leaves slashes as
 	// they are; no encoding gets one through.
-	ErrSlash = errors.New("the user and the password of the transport URL must not contain a slash: oslo.messaging passes it on unencoded, and the broker library takes what follows for the virtual host; give the broker's user another password")
+	ErrSlash = errors.New("the user and the password of the transport URL must not contain a slash: " +
+		"oslo.messaging passes it on unencoded, and the broker library takes what follows for the virtual host; " +
+		"give the broker's user another password")
 	// ErrVirtualHost means the virtual host holds what oslo.messaging passes on unencoded
 	// and the broker library then takes for the end of the path or for an escape.
-	ErrVirtualHost = errors.New("the virtual host of the transport URL must not contain ?, # or %: oslo.messaging passes them on unencoded, and the broker library reads another name; rename the virtual host")
+	ErrVirtualHost = errors.New("the virtual host of the transport URL must not contain ?, # or %: " +
+		"oslo.messaging passes them on unencoded, and the broker library reads another name; rename the virtual host")
 )
 
 // SchemeError is a transport other than rabbit. It carries the scheme only.

@@ -34,7 +34,9 @@ const runOnceRetries = 4
 
 // RunOnceJob builds a run-once Job. There is no TTL, because the finished Job is the record
 // that its template ran, and no deadline, because a long backfill is legitimate.
-func RunOnceJob(name, namespace string, labels map[string]string, template *corev1ac.PodTemplateSpecApplyConfiguration) (render.Resource, error) {
+func RunOnceJob(
+	name, namespace string, labels map[string]string, template *corev1ac.PodTemplateSpecApplyConfiguration,
+) (render.Resource, error) {
 	hash, err := templateHash(template)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,8 @@ func VPAHealth(p *pipeline.Pass, capability facts.Capability, optedIn []string, 
 		p.HoldAfter("", v1alpha1.ReasonCapabilityProbeFailed)
 	case !capability.Served && len(optedIn) > 0:
 		p.Unready(v1alpha1.ReasonVPANotInstalled, fmt.Sprintf(
-			"%s opt into vertical autoscaling but the cluster does not serve autoscaling.k8s.io/v1 VerticalPodAutoscaler; install it%s", names, again))
+			"%s opt into vertical autoscaling but the cluster does not serve autoscaling.k8s.io/v1 VerticalPodAutoscaler; install it%s",
+			names, again))
 		p.HoldAfter("", v1alpha1.ReasonVPANotInstalled)
 	case !capability.Served:
 		p.HoldAfter("", "the cluster does not serve the kind")
@@ -36,7 +37,9 @@ func VPAHealth(p *pipeline.Pass, capability facts.Capability, optedIn []string, 
 
 // VPA sizes the pods of a workload of that kind and name. It is written out because the
 // module of the kind has no apply configurations and its types send zero values.
-func VPA(target schema.GroupVersionKind, name, namespace string, labels map[string]string, v *v1alpha1.VerticalAutoscalingSpec) render.Resource {
+func VPA(
+	target schema.GroupVersionKind, name, namespace string, labels map[string]string, v *v1alpha1.VerticalAutoscalingSpec,
+) render.Resource {
 	update := map[string]any{"updateMode": v.UpdateMode}
 	if v.MinReplicas != nil {
 		update["minReplicas"] = *v.MinReplicas

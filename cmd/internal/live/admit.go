@@ -20,7 +20,9 @@ import (
 // live one as a whole, as a tool that keeps it in git makes it. Where the answer can't be
 // had without a write, the manifest itself stands in, and a note says so. The error is a
 // refusal.
-func (c *Cluster) Admit(ctx context.Context, manifest *unstructured.Unstructured, k kind.Kind, live v1alpha1.Resource) (v1alpha1.Resource, []string, error) {
+func (c *Cluster) Admit(
+	ctx context.Context, manifest *unstructured.Unstructured, k kind.Kind, live v1alpha1.Resource,
+) (v1alpha1.Resource, []string, error) {
 	u, err := merged(manifest, k, live)
 	if err != nil {
 		return nil, nil, err

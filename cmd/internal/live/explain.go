@@ -13,7 +13,9 @@ import (
 )
 
 // Explain says why a resource is as it is.
-func (c *Cluster) Explain(ctx context.Context, k kind.Kind, namespace, name string, settings render.Settings, notes []string) (explain.Tree, error) {
+func (c *Cluster) Explain(
+	ctx context.Context, k kind.Kind, namespace, name string, settings render.Settings, notes []string,
+) (explain.Tree, error) {
 	r, err := c.Found(ctx, k, namespace, name)
 	if err != nil {
 		return explain.Tree{}, err

@@ -84,7 +84,8 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings render.Se
 		return preview.Resource{}, err
 	}
 	return preview.Of(preview.Input{
-		Kind: k.Kind, Before: live, After: after, Forecast: &forecast, Results: results, Follows: follows, Notes: append(notes, more...), Veil: c.veil,
+		Kind: k.Kind, Before: live, After: after, Forecast: &forecast, Results: results, Follows: follows,
+		Notes: append(notes, more...), Veil: c.veil,
 	}), nil
 }
 
