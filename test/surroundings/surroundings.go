@@ -46,6 +46,9 @@ var played = map[string]struct {
 // fieldManager is who writes these states.
 const fieldManager = "surroundings"
 
+// Password is the one that is made for every broker.
+const Password = "made-by-the-surroundings"
+
 func resource(group, version, plural string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: version, Resource: plural}
 }
@@ -229,7 +232,7 @@ func (s *Surroundings) defaultUser(ctx context.Context, o *unstructured.Unstruct
 			}},
 		},
 		"stringData": map[string]any{
-			"username": "default_user", "password": "made-by-the-surroundings", "host": o.GetName() + "." + o.GetNamespace() + ".svc", "port": "5672",
+			"username": "default_user", "password": Password, "host": o.GetName() + "." + o.GetNamespace() + ".svc", "port": "5672",
 		},
 	}}
 	_, err := s.client.Resource(resource("", "v1", "secrets")).Namespace(o.GetNamespace()).
