@@ -13,11 +13,11 @@ import (
 )
 
 // cronJob is the archive's.
-func (w *world) cronJob() *batchv1.CronJob {
-	w.t.Helper()
+func (w *novaWorld) cronJob() *batchv1.CronJob {
+	w.T.Helper()
 	cron := &batchv1.CronJob{}
-	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "nova-db-archive"}, cron); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "nova-db-archive"}, cron); err != nil {
+		w.T.Fatal(err)
 	}
 	return cron
 }
@@ -25,14 +25,14 @@ func (w *world) cronJob() *batchv1.CronJob {
 func TestArchive_RunsOnTheScheduleOfItsBlock(t *testing.T) {
 	t.Parallel()
 	w := ready(t)
-	w.awaitSays(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveScheduled,
+	w.AwaitSays(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveScheduled,
 		`Database archive scheduled "@daily", moving up to 1000 soft-deleted rows per table per batch into the shadow tables`)
-	w.edit(func(n *v1alpha1.Nova) {
+	w.Edit(func(n *v1alpha1.Nova) {
 		n.Spec.DBArchive = &v1alpha1.DBArchiveSpec{Schedule: "0 3 * * 0", MaxRows: new(int32(50)), Sleep: new(int32(2)), RetentionDays: new(int32(14))}
 	})
-	w.awaitSays(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveScheduled,
+	w.AwaitSays(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveScheduled,
 		`Database archive scheduled "0 3 * * 0", moving up to 50 soft-deleted rows per table per batch into the shadow tables, keeping rows deleted in the last 14 days in place`)
-	w.awaitReady()
+	w.AwaitReady()
 	spec := w.cronJob().Spec
 	env := map[string]string{}
 	for _, e := range spec.JobTemplate.Spec.Template.Spec.Containers[0].Env {
@@ -59,35 +59,35 @@ func TestArchive_AFailedRunIsToldOnceAndAPauseOutranksIt(t *testing.T) {
 	w := ready(t)
 	w.promptly(func() {
 		w.archiveRun("nova-db-archive-1", "fail")
-		w.awaitSays(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveJobFailed,
+		w.AwaitSays(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveJobFailed,
 			"Database archive Job nova-db-archive-1 failed; the soft-deleted rows are no longer moving out of the live tables")
 	})
-	w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
-	if got := w.awaitEvent(v1alpha1.EventDBArchiveJobFailed); got != "Database archive Job nova-db-archive-1 failed; inspect its pod logs. The soft-deleted instance rows keep accumulating in the live tables until a run succeeds" {
+	w.AwaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
+	if got := w.AwaitEvent(v1alpha1.EventDBArchiveJobFailed); got != "Database archive Job nova-db-archive-1 failed; inspect its pod logs. The soft-deleted instance rows keep accumulating in the live tables until a run succeeds" {
 		t.Errorf("event %q", got)
 	}
 
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.DBArchive = &v1alpha1.DBArchiveSpec{Suspend: true} })
-	w.awaitSays(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveSuspended,
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.DBArchive = &v1alpha1.DBArchiveSpec{Suspend: true} })
+	w.AwaitSays(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveSuspended,
 		`Database archive is suspended and the backlog of soft-deleted rows grows; on resume it runs "@daily", moving up to 1000 rows per table per batch; the last run (Job nova-db-archive-1) failed before the pause`)
-	w.awaitReady()
+	w.AwaitReady()
 	if !*w.cronJob().Spec.Suspend {
 		t.Error("the CronJob is not suspended")
 	}
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.DBArchive = nil })
-	w.awaitReason(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveJobFailed)
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.DBArchive = nil })
+	w.AwaitReason(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveJobFailed)
 
 	failed := func() float64 {
-		return testutil.ToFloat64(metrics.DBArchive.WithLabelValues("nova", w.namespace, "failed"))
+		return testutil.ToFloat64(metrics.DBArchive.WithLabelValues("nova", w.Namespace, "failed"))
 	}
 	if events, count := w.said(v1alpha1.EventDBArchiveJobFailed), failed(); events != 1 || count != 1 {
 		t.Errorf("one failure made %d events and counted %v times", events, count)
 	}
 	w.promptly(func() {
 		w.archiveRun("nova-db-archive-2", "")
-		w.awaitReason(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveScheduled)
+		w.AwaitReason(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveScheduled)
 	})
-	w.awaitReady()
+	w.AwaitReady()
 	if events, count := w.said(v1alpha1.EventDBArchiveJobFailed), failed(); events != 1 || count != 1 {
 		t.Errorf("after a success there are %d events and %v counted failures", events, count)
 	}

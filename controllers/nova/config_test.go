@@ -20,15 +20,15 @@ import (
 )
 
 // region changes what is in nova.conf, and waits until every role mounts it.
-func (w *world) region(name string) {
-	w.t.Helper()
+func (w *novaWorld) region(name string) {
+	w.T.Helper()
 	before := w.mounted("nova")
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.Region = name })
-	cluster.Eventually(w.t, "every role to mount a new configuration", func(context.Context) (bool, error) {
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.Region = name })
+	cluster.Eventually(w.T, "every role to mount a new configuration", func(context.Context) (bool, error) {
 		now := w.mounted("nova")
 		return now != before && !slices.ContainsFunc(roles, func(role string) bool { return w.mounted(role) != now }), nil
 	})
-	w.awaitReady()
+	w.AwaitReady()
 }
 
 // extra sets one option of extraConfig.
@@ -37,8 +37,8 @@ func extra(n *v1alpha1.Nova, section, key, value string) {
 }
 
 // mounted is the ConfigMap of a Deployment.
-func (w *world) mounted(name string) string {
-	w.t.Helper()
+func (w *novaWorld) mounted(name string) string {
+	w.T.Helper()
 	for _, v := range w.deployment(name).Spec.Template.Spec.Volumes {
 		if v.Name == "config" {
 			return v.ConfigMap.Name
@@ -48,11 +48,11 @@ func (w *world) mounted(name string) string {
 }
 
 // configs are the names of the live generations.
-func (w *world) configs() []string {
-	w.t.Helper()
+func (w *novaWorld) configs() []string {
+	w.T.Helper()
 	list := &corev1.ConfigMapList{}
-	if err := w.client.List(w.t.Context(), list, client.InNamespace(w.namespace), client.HasLabels{v1alpha1.LabelConfigBase}); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.List(w.T.Context(), list, client.InNamespace(w.Namespace), client.HasLabels{v1alpha1.LabelConfigBase}); err != nil {
+		w.T.Fatal(err)
 	}
 	var names []string
 	for _, cm := range list.Items {
@@ -66,11 +66,9 @@ func TestConfig_KeepsThreeGenerationsAndWhatIsMounted(t *testing.T) {
 	t.Parallel()
 	w := ready(t)
 	stranger := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Name: "nova-config-00000000", Namespace: w.namespace, Labels: map[string]string{v1alpha1.LabelConfigBase: "nova-config"},
+		Name: "nova-config-00000000", Namespace: w.Namespace, Labels: map[string]string{v1alpha1.LabelConfigBase: "nova-config"},
 	}}
-	if err := w.client.Create(t.Context(), stranger); err != nil {
-		t.Fatal(err)
-	}
+	w.Create(stranger)
 	generations := []string{w.mounted("nova")}
 	// A run of the archive that lasts keeps the generation it mounts.
 	w.archiveRun("nova-db-archive-long", "hang")
@@ -88,7 +86,7 @@ func TestConfig_KeepsThreeGenerationsAndWhatIsMounted(t *testing.T) {
 	})
 
 	// The run ends, and with its Job the last reason to keep what it mounted.
-	w.remove(render.KindJob, "nova-db-archive-long")
+	w.Remove(render.KindJob, "nova-db-archive-long")
 	w.pass()
 	cluster.Eventually(t, "the unmounted generation to go", func(context.Context) (bool, error) {
 		return !slices.Contains(w.configs(), generations[0]), nil
@@ -97,12 +95,12 @@ func TestConfig_KeepsThreeGenerationsAndWhatIsMounted(t *testing.T) {
 
 // archiveRun starts a run of the archive as its CronJob would; mark is one of
 // devcluster's for pods, or empty.
-func (w *world) archiveRun(name, mark string) {
-	w.t.Helper()
+func (w *novaWorld) archiveRun(name, mark string) {
+	w.T.Helper()
 	cron := w.cronJob()
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: w.namespace, Labels: cron.Spec.JobTemplate.Labels,
+			Name: name, Namespace: w.Namespace, Labels: cron.Spec.JobTemplate.Labels,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(cron, render.KindCronJob)},
 		},
 		Spec: *cron.Spec.JobTemplate.Spec.DeepCopy(),
@@ -111,16 +109,14 @@ func (w *world) archiveRun(name, mark string) {
 	if mark != "" {
 		metav1.SetMetaDataAnnotation(&job.Spec.Template.ObjectMeta, "devcluster.c5c3.io/"+mark, "true")
 	}
-	if err := w.client.Create(w.t.Context(), job); err != nil {
-		w.t.Fatal(err)
-	}
+	w.Create(job)
 	// The CronJob controller lists what runs, and takes it out when it has ended.
-	cluster.Eventually(w.t, "the run to be listed", func(ctx context.Context) (bool, error) {
+	cluster.Eventually(w.T, "the run to be listed", func(ctx context.Context) (bool, error) {
 		cron := w.cronJob()
 		cron.Status.Active = append(cron.Status.Active, corev1.ObjectReference{
 			APIVersion: "batch/v1", Kind: "Job", Name: job.Name, Namespace: job.Namespace, UID: job.UID,
 		})
-		err := w.client.Status().Update(ctx, cron)
+		err := w.Client.Status().Update(ctx, cron)
 		return err == nil, err
 	})
 }
@@ -128,16 +124,16 @@ func (w *world) archiveRun(name, mark string) {
 func TestConfig_TextThatBreaksOutOfItsLineOnAFirstInstall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
+	w.Inputs()
 	w.run()
-	n := w.nova()
+	n := w.Minimal()
 	extra(n, "workarounds", "example", "one\n[DEFAULT]\ndebug = true")
-	w.create(n)
-	c := w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
+	w.Create(n)
+	c := w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
 	if !strings.Contains(c.Message, "workarounds") {
 		t.Errorf("message %q does not name the section", c.Message)
 	}
-	w.awaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonWaitingForConfig, "Waiting for the rendered config before provisioning the database schema")
+	w.AwaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonWaitingForConfig, "Waiting for the rendered config before provisioning the database schema")
 	for _, entry := range w.inventory() {
 		for _, kind := range []string{"ConfigMap/", "Deployment/", "Job/", "CronJob/", "Service/"} {
 			if strings.HasPrefix(entry, kind) {
@@ -146,10 +142,10 @@ func TestConfig_TextThatBreaksOutOfItsLineOnAFirstInstall(t *testing.T) {
 		}
 	}
 	w.promptly(func() {
-		w.edit(func(n *v1alpha1.Nova) { n.Spec.ExtraConfig = nil })
-		w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretsAvailable)
+		w.Edit(func(n *v1alpha1.Nova) { n.Spec.ExtraConfig = nil })
+		w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretsAvailable)
 	})
-	w.awaitReady()
+	w.AwaitReady()
 }
 
 func TestConfig_TextThatBreaksOutOfItsLineLater(t *testing.T) {
@@ -164,15 +160,15 @@ func TestConfig_TextThatBreaksOutOfItsLineLater(t *testing.T) {
 		"an option": func(n *v1alpha1.Nova) { extra(n, "workarounds", "example", "one\r") },
 		"the spec":  func(n *v1alpha1.Nova) { n.Spec.Region = "One\n[DEFAULT]\ndebug = true" },
 	} {
-		w.edit(func(n *v1alpha1.Nova) {
+		w.Edit(func(n *v1alpha1.Nova) {
 			n.Spec.ExtraConfig, n.Spec.Region = nil, ""
 			spoil(n)
 		})
-		w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
-		w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
-		w.awaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy) // the pass went on to its end
+		w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
+		w.AwaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
+		w.AwaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy) // the pass went on to its end
 		if what == "the spec" {
-			w.awaitReason(v1alpha1.ConditionComputeConfigReady, v1alpha1.ReasonComputeConfigError)
+			w.AwaitReason(v1alpha1.ConditionComputeConfigReady, v1alpha1.ReasonComputeConfigError)
 		}
 		w.pass()
 		for _, name := range roles {
@@ -190,11 +186,11 @@ func TestConfig_TextThatBreaksOutOfItsLineLater(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	w.edit(func(n *v1alpha1.Nova) {
+	w.Edit(func(n *v1alpha1.Nova) {
 		n.Spec.Region = ""
 		extra(n, "DEFAULT", "cpu_allocation_ratio", "4.0")
 	})
-	w.awaitReady()
+	w.AwaitReady()
 	if w.mounted("nova") == good {
 		t.Error("the repaired configuration is not mounted")
 	}
@@ -204,30 +200,30 @@ func TestConfig_AnOverriddenOptionIsToldOnceAndHonoured(t *testing.T) {
 	t.Parallel()
 	// The first write of the status after the edit is lost, and the pass repeated.
 	w := newWorld(t)
-	w.inputs()
+	w.Inputs()
 	w.run(w.losing(1, "PATCH", "/novas/nova/status", `"reason":"OwnedKeysOverridden"`))
-	w.create(w.nova())
-	w.awaitReady()
-	w.edit(func(n *v1alpha1.Nova) { extra(n, "DEFAULT", "debug", "true") })
-	c := w.awaitReason(v1alpha1.ConditionExtraConfigHealthy, v1alpha1.ReasonOwnedKeysOverridden)
+	w.Create(w.Minimal())
+	w.AwaitReady()
+	w.Edit(func(n *v1alpha1.Nova) { extra(n, "DEFAULT", "debug", "true") })
+	c := w.AwaitReason(v1alpha1.ConditionExtraConfigHealthy, v1alpha1.ReasonOwnedKeysOverridden)
 	if !strings.HasPrefix(c.Message, "spec.extraConfig overrides operator-owned keys: [DEFAULT] debug") {
 		t.Errorf("message %q", c.Message)
 	}
-	w.awaitReady()
+	w.AwaitReady()
 	w.pass()
-	w.awaitReady()
-	if got := w.awaitEvent(v1alpha1.EventExtraConfigOwnedKeyOverride); got != c.Message {
+	w.AwaitReady()
+	if got := w.AwaitEvent(v1alpha1.EventExtraConfigOwnedKeyOverride); got != c.Message {
 		t.Errorf("event %q, condition %q", got, c.Message)
 	}
 	if events := w.said(v1alpha1.EventExtraConfigOwnedKeyOverride); events != 1 {
 		t.Errorf("%d events about one override", events)
 	}
-	cm := w.get(render.KindConfigMap, w.mounted("nova"))
+	cm := w.Get(render.KindConfigMap, w.mounted("nova"))
 	if data, _ := cm.Object["data"].(map[string]any); !strings.Contains(fmt.Sprint(data["nova.conf"]), "debug = true\n") {
 		t.Errorf("nova.conf: %s", data["nova.conf"])
 	}
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.ExtraConfig = nil })
-	w.awaitSays(v1alpha1.ConditionExtraConfigHealthy, v1alpha1.ReasonNoOwnedKeysOverridden, "spec.extraConfig overrides no operator-owned keys")
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.ExtraConfig = nil })
+	w.AwaitSays(v1alpha1.ConditionExtraConfigHealthy, v1alpha1.ReasonNoOwnedKeysOverridden, "spec.extraConfig overrides no operator-owned keys")
 }
 
 // A value that no decoder of the operator reads, let in without admission, concerns
@@ -235,18 +231,18 @@ func TestConfig_AnOverriddenOptionIsToldOnceAndHonoured(t *testing.T) {
 func TestConfig_AnUnreadableValueConcernsItsNovaAlone(t *testing.T) {
 	t.Parallel()
 	w := ready(t)
-	u := w.get(v1alpha1.GroupVersion.WithKind(v1alpha1.KindNova), "nova")
+	u := w.Get(v1alpha1.GroupVersion.WithKind(v1alpha1.KindNova), "nova")
 	extra := map[string]any{"DEFAULT": map[string]any{"debug": map[string]any{"a": "b"}}, "vnc": int64(5)}
 	if err := unstructured.SetNestedMap(u.Object, extra, "spec", "extraConfig"); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.client.Update(t.Context(), u); err != nil {
+	if err := w.Client.Update(t.Context(), u); err != nil {
 		t.Fatal(err)
 	}
-	c := w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
+	c := w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
 	if !strings.Contains(c.Message, "spec.extraConfig[DEFAULT][debug]") {
 		t.Errorf("message %q", c.Message)
 	}
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.ExtraConfig = nil })
-	w.awaitReady()
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.ExtraConfig = nil })
+	w.AwaitReady()
 }

@@ -27,12 +27,12 @@ func remote(n *v1alpha1.Nova) {
 var contractKeys = []string{"cell_name", "metadata_proxy_shared_secret", "nova-compute.conf", "password", "password_env", "transport_url"}
 
 // data is the content of a Secret, nil without one.
-func (w *world) data(name string) map[string]string {
-	w.t.Helper()
+func (w *novaWorld) data(name string) map[string]string {
+	w.T.Helper()
 	s := &corev1.Secret{}
-	err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, s)
+	err := w.Client.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, s)
 	if client.IgnoreNotFound(err) != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	if err != nil {
 		return nil
@@ -44,9 +44,9 @@ func (w *world) data(name string) map[string]string {
 	return out
 }
 
-func (w *world) awaitKeys(name string, want ...string) {
-	w.t.Helper()
-	cluster.Eventually(w.t, "the keys of Secret "+name, func(context.Context) (bool, error) {
+func (w *novaWorld) awaitKeys(name string, want ...string) {
+	w.T.Helper()
+	cluster.Eventually(w.T, "the keys of Secret "+name, func(context.Context) (bool, error) {
 		if diff := cmp.Diff(want, sortedKeys(w.data(name))); diff != "" {
 			return false, fmt.Errorf("%s", diff)
 		}
@@ -55,10 +55,10 @@ func (w *world) awaitKeys(name string, want ...string) {
 }
 
 // awaitRemoteRef waits for the reference in the status; "" is none.
-func (w *world) awaitRemoteRef(want string) {
-	w.t.Helper()
-	cluster.Eventually(w.t, "the reference to the remote contract", func(ctx context.Context) (bool, error) {
-		n, err := w.live(ctx)
+func (w *novaWorld) awaitRemoteRef(want string) {
+	w.T.Helper()
+	cluster.Eventually(w.T, "the reference to the remote contract", func(ctx context.Context) (bool, error) {
+		n, err := w.Live(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -73,33 +73,33 @@ func (w *world) awaitRemoteRef(want string) {
 func TestContracts_TheRemoteOneComesAndGoes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
-	w.secret("nova-ca", map[string]string{"ca.crt": "s3cret-ca"})
+	w.Inputs()
+	w.Secret("nova-ca", map[string]string{"ca.crt": "s3cret-ca"})
 	w.run()
-	n := w.nova()
+	n := w.Minimal()
 	remote(n)
-	w.create(n)
+	w.Create(n)
 
 	// Waiting for its URL does not stop the control plane.
-	missing := fmt.Sprintf("spec.remoteCompute.transportURLSecretRef: transport URL Secret %s/nova-remote not found", w.namespace)
-	w.awaitSays(v1alpha1.ConditionComputeConfigReady, v1alpha1.ReasonWaitingForRemoteTransportURL, missing)
-	w.awaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy)
-	w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
+	missing := fmt.Sprintf("spec.remoteCompute.transportURLSecretRef: transport URL Secret %s/nova-remote not found", w.Namespace)
+	w.AwaitSays(v1alpha1.ConditionComputeConfigReady, v1alpha1.ReasonWaitingForRemoteTransportURL, missing)
+	w.AwaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy)
+	w.AwaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
 	w.awaitRemoteRef("")
 
-	w.secret("nova-remote", bus("amqp://u:s3cret@bus.example.com:5671/"))
-	w.awaitSays(v1alpha1.ConditionComputeConfigReady, v1alpha1.ReasonComputeConfigError,
+	w.Secret("nova-remote", bus("amqp://u:s3cret@bus.example.com:5671/"))
+	w.AwaitSays(v1alpha1.ConditionComputeConfigReady, v1alpha1.ReasonComputeConfigError,
 		`spec.remoteCompute.transportURLSecretRef: transport URL scheme "amqp" is not supported; use rabbit`)
-	w.secret("nova-remote", bus(""))
-	w.awaitSays(v1alpha1.ConditionComputeConfigReady, v1alpha1.ReasonWaitingForRemoteTransportURL,
-		fmt.Sprintf(`spec.remoteCompute.transportURLSecretRef: transport URL Secret %s/nova-remote missing key "transport_url"`, w.namespace))
+	w.Secret("nova-remote", bus(""))
+	w.AwaitSays(v1alpha1.ConditionComputeConfigReady, v1alpha1.ReasonWaitingForRemoteTransportURL,
+		fmt.Sprintf(`spec.remoteCompute.transportURLSecretRef: transport URL Secret %s/nova-remote missing key "transport_url"`, w.Namespace))
 	if w.data("nova-remote-compute-config") != nil {
 		t.Error("a remote contract without a URL was written")
 	}
 
 	w.promptly(func() {
-		w.secret("nova-remote", bus("rabbit://u:s3cret@bus.example.com:5671/"))
-		w.awaitReady()
+		w.Secret("nova-remote", bus("rabbit://u:s3cret@bus.example.com:5671/"))
+		w.AwaitReady()
 	})
 	w.awaitRemoteRef("nova-remote-compute-config")
 	w.awaitKeys("nova-remote-compute-config", append([]string{"ca.crt"}, contractKeys...)...)
@@ -109,41 +109,41 @@ func TestContracts_TheRemoteOneComesAndGoes(t *testing.T) {
 
 	// An earlier contract stays while its URL is away, and goes with the block.
 	before := w.data("nova-remote-compute-config")
-	w.remove(render.KindSecret, "nova-remote")
-	w.awaitSays(v1alpha1.ConditionComputeConfigReady, v1alpha1.ReasonWaitingForRemoteTransportURL, missing)
+	w.Remove(render.KindSecret, "nova-remote")
+	w.AwaitSays(v1alpha1.ConditionComputeConfigReady, v1alpha1.ReasonWaitingForRemoteTransportURL, missing)
 	if diff := cmp.Diff(before, w.data("nova-remote-compute-config")); diff != "" {
 		t.Error(diff)
 	}
 	w.awaitRemoteRef("nova-remote-compute-config")
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.RemoteCompute = nil })
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.RemoteCompute = nil })
 	w.awaitRemoteRef("")
 	cluster.Eventually(t, "the remote contract to go", func(context.Context) (bool, error) {
 		return w.data("nova-remote-compute-config") == nil, nil
 	})
-	w.awaitReady()
+	w.AwaitReady()
 }
 
 func TestContracts_LoseTheCAWithTLS(t *testing.T) {
 	t.Parallel()
 	w := everything(t)
 	w.awaitKeys("nova-compute-config", append([]string{"ca.crt"}, contractKeys...)...)
-	uid := w.get(render.KindSecret, "nova-compute-config").GetUID()
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.Messaging.TLS, n.Spec.RemoteCompute = nil, nil })
+	uid := w.Get(render.KindSecret, "nova-compute-config").GetUID()
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.Messaging.TLS, n.Spec.RemoteCompute = nil, nil })
 	w.awaitKeys("nova-compute-config", contractKeys...)
-	if w.get(render.KindSecret, "nova-compute-config").GetUID() != uid {
+	if w.Get(render.KindSecret, "nova-compute-config").GetUID() != uid {
 		t.Error("the contract is another object")
 	}
-	w.awaitReady()
+	w.AwaitReady()
 }
 
 func TestContracts_LeaveAForeignSecretAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
-	w.secret("nova-remote-compute-config", map[string]string{"theirs": "s3cret"})
+	w.Inputs()
+	w.Secret("nova-remote-compute-config", map[string]string{"theirs": "s3cret"})
 	w.run()
-	w.create(w.nova())
-	w.awaitReady()
+	w.Create(w.Minimal())
+	w.AwaitReady()
 	w.pass()
 	w.awaitKeys("nova-remote-compute-config", "theirs")
 }
@@ -153,8 +153,8 @@ func TestContracts_HoldNoForeignKeys(t *testing.T) {
 	w := everything(t)
 	before := w.snapshot()
 	for _, name := range derivedSecrets {
-		s := w.get(render.KindSecret, name)
-		if err := w.client.Patch(t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"extra":"czNjcmV0"}}`)), client.FieldOwner("kubectl-patch")); err != nil {
+		s := w.Get(render.KindSecret, name)
+		if err := w.Client.Patch(t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"extra":"czNjcmV0"}}`)), client.FieldOwner("kubectl-patch")); err != nil {
 			t.Fatal(err)
 		}
 	}

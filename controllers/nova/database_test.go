@@ -7,16 +7,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // provisioned are the MariaDB objects the Nova owns.
-func (w *world) provisioned() []string {
-	w.t.Helper()
+func (w *novaWorld) provisioned() []string {
+	w.T.Helper()
 	var out []string
 	for _, entry := range w.inventory() {
 		kind, _, _ := strings.Cut(entry, "/")
@@ -31,12 +33,12 @@ func TestDatabase_IsProvisionedInOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, kind := range []string{"MariaDB", "Database", "User", "Grant"} {
-		w.surroundings.Pause(kind)
+		w.Surroundings.Pause(kind)
 	}
-	w.inputs()
+	w.Inputs()
 	w.run()
-	w.create(w.nova())
-	w.awaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonClusterNotReady, `MariaDB cluster "mariadb" is not ready`)
+	w.Create(w.Minimal())
+	w.AwaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonClusterNotReady, `MariaDB cluster "mariadb" is not ready`)
 
 	const login = "MariaDB User or Grant CR is not ready"
 	order := []struct {
@@ -53,13 +55,13 @@ func TestDatabase_IsProvisionedInOrder(t *testing.T) {
 		{render.KindGrant, "nova", login},
 		{render.KindGrant, "nova-nova-cell0", `MariaDB Grant CR for schema "nova_cell0" is not ready`},
 	}
-	w.play(serverKind, "mariadb")
+	w.play(render.KindMariaDB, "mariadb")
 	var made []string
 	for _, o := range order {
 		made = append(made, o.kind.Kind+"/"+o.name)
 		w.promptly(func() {
-			cluster.Eventually(t, o.kind.Kind+" "+o.name, func(context.Context) (bool, error) { return w.get(o.kind, o.name) != nil, nil })
-			w.awaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonWaitingForDatabase, o.message)
+			cluster.Eventually(t, o.kind.Kind+" "+o.name, func(context.Context) (bool, error) { return w.Get(o.kind, o.name) != nil, nil })
+			w.AwaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonWaitingForDatabase, o.message)
 		})
 		if diff := cmp.Diff(slices.Sorted(slices.Values(made)), w.provisioned()); diff != "" {
 			t.Errorf("while %s %s is not ready: %s", o.kind.Kind, o.name, diff)
@@ -69,7 +71,7 @@ func TestDatabase_IsProvisionedInOrder(t *testing.T) {
 		}
 		w.play(o.kind, o.name)
 	}
-	w.awaitReady()
+	w.AwaitReady()
 
 	// A server that turns unready later closes the schema gate and touches nothing.
 	before := w.deployment("nova").Generation
@@ -78,15 +80,15 @@ func TestDatabase_IsProvisionedInOrder(t *testing.T) {
 		name            string
 		reason, message string
 	}{
-		{serverKind, "mariadb", v1alpha1.ReasonClusterNotReady, `MariaDB cluster "mariadb" is not ready`},
+		{render.KindMariaDB, "mariadb", v1alpha1.ReasonClusterNotReady, `MariaDB cluster "mariadb" is not ready`},
 		{render.KindGrant, "nova", v1alpha1.ReasonWaitingForDatabase, login},
 	} {
 		w.promptly(func() {
-			w.report(o.kind, o.name, readyIs("False"))
-			w.awaitSays(v1alpha1.ConditionDatabaseReady, o.reason, o.message)
-			w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
-			w.report(o.kind, o.name, readyIs("True"))
-			w.awaitReady()
+			w.Report(o.kind, o.name, world.ReadyIs(metav1.ConditionFalse))
+			w.AwaitSays(v1alpha1.ConditionDatabaseReady, o.reason, o.message)
+			w.AwaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
+			w.Report(o.kind, o.name, world.ReadyIs(metav1.ConditionTrue))
+			w.AwaitReady()
 		})
 	}
 	if w.deployment("nova").Generation != before {
@@ -97,12 +99,12 @@ func TestDatabase_IsProvisionedInOrder(t *testing.T) {
 func TestDatabase_AnEngineIssuesTheLogin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
+	w.Inputs()
 	w.run()
-	n := w.nova()
+	n := w.Minimal()
 	n.Spec.APIDatabase.CredentialsMode, n.Spec.Database.CredentialsMode = v1alpha1.CredentialsModeDynamic, v1alpha1.CredentialsModeDynamic
-	w.create(n)
-	w.awaitReady()
+	w.Create(n)
+	w.AwaitReady()
 	databases := []string{"Database/nova", "Database/nova-api", "Database/nova-nova-cell0"}
 	if diff := cmp.Diff(databases, w.provisioned()); diff != "" {
 		t.Error(diff)
@@ -112,20 +114,20 @@ func TestDatabase_AnEngineIssuesTheLogin(t *testing.T) {
 	}
 
 	// Back and forth: what holds data or a login is never removed by the spec.
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.APIDatabase.CredentialsMode, n.Spec.Database.CredentialsMode = "", "" })
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.APIDatabase.CredentialsMode, n.Spec.Database.CredentialsMode = "", "" })
 	cluster.Eventually(t, "the logins", func(context.Context) (bool, error) { return len(w.provisioned()) == 8, nil })
-	w.awaitReady()
+	w.AwaitReady()
 	if got := w.data("nova-db-connection")["connection"]; !strings.Contains(got, "//nova:") {
 		t.Error("the login of the operator is not the one of the connection")
 	}
-	w.edit(func(n *v1alpha1.Nova) {
+	w.Edit(func(n *v1alpha1.Nova) {
 		n.Spec.APIDatabase.CredentialsMode, n.Spec.Database.CredentialsMode = v1alpha1.CredentialsModeDynamic, v1alpha1.CredentialsModeDynamic
 	})
 	cluster.Eventually(t, "the connection of the engine", func(context.Context) (bool, error) {
 		return strings.Contains(w.data("nova-db-connection")["connection"], "//u:"), nil
 	})
 	w.pass()
-	w.awaitReady()
+	w.AwaitReady()
 	if got := w.provisioned(); len(got) != 8 {
 		t.Errorf("left of the static logins: %v", got)
 	}
@@ -134,13 +136,13 @@ func TestDatabase_AnEngineIssuesTheLogin(t *testing.T) {
 func TestDatabase_OfSomebodyElseIsNotProvisioned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
-	w.secret("nova-bus", bus("rabbit://u:s3cret@bus.example.com:5672/nova"))
+	w.Inputs()
+	w.Secret("nova-bus", bus("rabbit://u:s3cret@bus.example.com:5672/nova"))
 	w.run()
-	n := w.nova()
+	n := w.Minimal()
 	brownfield(n)
-	w.create(n)
-	w.awaitReady()
+	w.Create(n)
+	w.AwaitReady()
 	if got := w.provisioned(); got != nil {
 		t.Errorf("provisioned on a foreign server: %v", got)
 	}
@@ -151,8 +153,8 @@ func TestDatabase_OfSomebodyElseIsNotProvisioned(t *testing.T) {
 		before[name] = w.deployment(name).Generation
 	}
 	w.promptly(func() {
-		w.secret("nova-bus", bus("rabbit://u:s3cret-new@bus.example.com/nova"))
-		w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTransportURLRejected)
+		w.Secret("nova-bus", bus("rabbit://u:s3cret-new@bus.example.com/nova"))
+		w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTransportURLRejected)
 	})
 	w.pass()
 	if diff := cmp.Diff(transport, w.data("nova-transport-url")); diff != "" {
@@ -164,7 +166,7 @@ func TestDatabase_OfSomebodyElseIsNotProvisioned(t *testing.T) {
 		}
 	}
 	w.promptly(func() {
-		w.secret("nova-bus", bus("rabbit://u:s3cret@bus.example.com:5672/nova"))
-		w.awaitReady()
+		w.Secret("nova-bus", bus("rabbit://u:s3cret@bus.example.com:5672/nova"))
+		w.AwaitReady()
 	})
 }

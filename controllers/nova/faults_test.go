@@ -11,16 +11,17 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/c5c3/nova-operator/controllers/operator"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // losing makes the API server refuse the first requests of a kind as conflicts: those
 // of the method whose path ends in suffix and whose body has the text.
-func (w *world) losing(times int32, method, suffix, text string) func(*rest.Config, *operator.Options) {
+func (w *novaWorld) losing(times int32, method, suffix, text string) func(*rest.Config, *operator.Options) {
 	var left atomic.Int32
 	left.Store(times)
 	return func(c *rest.Config, _ *operator.Options) {
 		c.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
+			return world.RoundTripper(func(r *http.Request) (*http.Response, error) {
 				if r.Method != method || !strings.HasSuffix(r.URL.Path, suffix) {
 					return next.RoundTrip(r)
 				}

@@ -8,10 +8,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/controllers/operator"
+	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // credential is one Secret that a pass waits for, in the order of the gates.
@@ -63,17 +66,17 @@ var derivedOnly = []string{
 
 // awaitGate waits until SecretsReady has this reason and message, and checks that
 // nothing but the listed children exists.
-func (w *world) awaitGate(reason, message string, children ...string) {
-	w.t.Helper()
-	w.awaitSays(v1alpha1.ConditionSecretsReady, reason, message)
+func (w *novaWorld) awaitGate(reason, message string, children ...string) {
+	w.T.Helper()
+	w.AwaitSays(v1alpha1.ConditionSecretsReady, reason, message)
 	if diff := cmp.Diff(children, w.inventory()); diff != "" {
-		w.t.Errorf("behind %s: %s", reason, diff)
+		w.T.Errorf("behind %s: %s", reason, diff)
 	}
 }
 
 // opens does what a gate waits for and checks that a watch takes the Nova to the next.
-func (w *world) opens(do func(), reason, message string, children ...string) {
-	w.t.Helper()
+func (w *novaWorld) opens(do func(), reason, message string, children ...string) {
+	w.T.Helper()
 	w.promptly(func() {
 		do()
 		w.awaitGate(reason, message, children...)
@@ -83,27 +86,27 @@ func (w *world) opens(do func(), reason, message string, children ...string) {
 func TestGates_AreWalkedInOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.surroundings.Pause("SecretStore")
-	w.surroundings.Pause("RabbitmqCluster")
-	w.foreign(serverKind, "mariadb")
+	w.Surroundings.Pause("SecretStore")
+	w.Surroundings.Pause("RabbitmqCluster")
+	w.Foreign(render.KindMariaDB, "mariadb")
 	w.run()
-	n := w.nova()
+	n := w.Minimal()
 	n.Spec.Messaging.TLS = &v1alpha1.MessagingTLSSpec{CABundleSecretRef: v1alpha1.SecretRefSpec{Name: "nova-ca"}}
-	w.create(n)
+	w.Create(n)
 
 	store := `SecretStore "store" is not ready; upstream secret backend unreachable`
 	w.awaitGate(v1alpha1.ReasonSecretStoreNotReady, store)
-	w.foreign(storeKind, "store")
+	w.Foreign(render.KindSecretStore, "store")
 	w.pass()
 	w.awaitGate(v1alpha1.ReasonSecretStoreNotReady, store)
-	w.report(storeKind, "store", readyIs("False"))
+	w.Report(render.KindSecretStore, "store", world.ReadyIs(metav1.ConditionFalse))
 	w.pass()
 	w.awaitGate(v1alpha1.ReasonSecretStoreNotReady, store)
 
 	missing := func(c credential) string {
-		return fmt.Sprintf("%s ExternalSecret %s/%s not found yet", c.noun, w.namespace, c.secret)
+		return fmt.Sprintf("%s ExternalSecret %s/%s not found yet", c.noun, w.Namespace, c.secret)
 	}
-	w.opens(func() { w.report(storeKind, "store", readyIs("True")) }, credentials[0].reason, missing(credentials[0]))
+	w.opens(func() { w.Report(render.KindSecretStore, "store", world.ReadyIs(metav1.ConditionTrue)) }, credentials[0].reason, missing(credentials[0]))
 	for i, c := range credentials {
 		full := secretOf(c, "s3cret-of-"+c.secret)
 		next, message := v1alpha1.ReasonMetadataSharedSecretEmpty, metadataEmpty
@@ -115,21 +118,21 @@ func TestGates_AreWalkedInOrder(t *testing.T) {
 			full = map[string]string{"shared_secret": ""}
 		}
 		w.walkGate(c)
-		w.opens(func() { w.secret(c.secret, full) }, next, message)
+		w.opens(func() { w.Secret(c.secret, full) }, next, message)
 	}
 
-	w.secret("nova-shared", map[string]string{"shared_secret": "\n"})
+	w.Secret("nova-shared", map[string]string{"shared_secret": "\n"})
 	w.pass()
 	w.awaitGate(v1alpha1.ReasonMetadataSharedSecretEmpty, metadataEmpty)
-	w.opens(func() { w.secret("nova-shared", map[string]string{"shared_secret": "s3cret-metadata\n"}) },
-		v1alpha1.ReasonWaitingForMessagingCredentials, fmt.Sprintf("RabbitmqCluster %s/rabbitmq not found", w.namespace), derivedOnly...)
+	w.opens(func() { w.Secret("nova-shared", map[string]string{"shared_secret": "s3cret-metadata\n"}) },
+		v1alpha1.ReasonWaitingForMessagingCredentials, fmt.Sprintf("RabbitmqCluster %s/rabbitmq not found", w.Namespace), derivedOnly...)
 
 	w.walkBroker()
 	w.promptly(func() {
-		w.secret("rabbitmq-default-user", broker())
-		w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretsAvailable)
+		w.Secret("rabbitmq-default-user", broker())
+		w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretsAvailable)
 	})
-	w.awaitReady()
+	w.AwaitReady()
 }
 
 const metadataEmpty = `Secret nova-shared key "shared_secret" is empty; the metadata API would accept a forged instance signature`
@@ -145,25 +148,25 @@ func secretOf(c credential, value string) map[string]string {
 
 // walkGate goes through the wordings of one closed gate. An ExternalSecret words the
 // wait only and is not watched.
-func (w *world) walkGate(c credential) {
-	w.t.Helper()
+func (w *novaWorld) walkGate(c credential) {
+	w.T.Helper()
 	incomplete := c.noun + " Secret exists but is missing expected keys"
-	w.foreign(externalSecretKind, c.secret)
+	w.Foreign(render.KindExternalSecret, c.secret)
 	w.pass()
 	w.awaitGate(c.reason, c.waiting)
-	w.opens(func() { w.secret(c.secret, map[string]string{"other": "s3cret"}) }, c.reason, c.waiting)
-	w.report(externalSecretKind, c.secret, readyIs("True"))
+	w.opens(func() { w.Secret(c.secret, map[string]string{"other": "s3cret"}) }, c.reason, c.waiting)
+	w.Report(render.KindExternalSecret, c.secret, world.ReadyIs(metav1.ConditionTrue))
 	w.pass()
 	w.awaitGate(c.reason, incomplete)
-	w.remove(externalSecretKind, c.secret)
+	w.Remove(render.KindExternalSecret, c.secret)
 	for _, key := range c.keys {
 		data := secretOf(c, "s3cret")
 		delete(data, key)
-		w.secret(c.secret, data)
+		w.Secret(c.secret, data)
 		w.pass()
 		w.awaitGate(c.reason, incomplete)
 	}
-	w.foreign(externalSecretKind, c.secret)
+	w.Foreign(render.KindExternalSecret, c.secret)
 }
 
 // broker is the Secret of a default user.
@@ -172,54 +175,54 @@ func broker() map[string]string {
 }
 
 // walkBroker goes through what a managed broker may lack.
-func (w *world) walkBroker() {
-	w.t.Helper()
+func (w *novaWorld) walkBroker() {
+	w.T.Helper()
 	const reason = v1alpha1.ReasonWaitingForMessagingCredentials
-	w.opens(func() { w.foreign(brokerKind, "rabbitmq") },
-		reason, fmt.Sprintf("RabbitmqCluster %s/rabbitmq has no status.defaultUser.secretReference.name yet", w.namespace), derivedOnly...)
+	w.opens(func() { w.Foreign(render.KindRabbitmqCluster, "rabbitmq") },
+		reason, fmt.Sprintf("RabbitmqCluster %s/rabbitmq has no status.defaultUser.secretReference.name yet", w.Namespace), derivedOnly...)
 	w.opens(func() {
-		w.report(brokerKind, "rabbitmq", `{"defaultUser":{"secretReference":{"name":"rabbitmq-default-user"}}}`)
-	}, reason, fmt.Sprintf("default-user Secret %s/rabbitmq-default-user not found", w.namespace), derivedOnly...)
+		w.Report(render.KindRabbitmqCluster, "rabbitmq", `{"defaultUser":{"secretReference":{"name":"rabbitmq-default-user"}}}`)
+	}, reason, fmt.Sprintf("default-user Secret %s/rabbitmq-default-user not found", w.Namespace), derivedOnly...)
 	for _, key := range []string{"username", "password", "host", "port"} {
 		data := broker()
 		delete(data, key)
-		w.opens(func() { w.secret("rabbitmq-default-user", data) },
-			reason, fmt.Sprintf("default-user Secret %s/rabbitmq-default-user missing key %q", w.namespace, key), derivedOnly...)
+		w.opens(func() { w.Secret("rabbitmq-default-user", data) },
+			reason, fmt.Sprintf("default-user Secret %s/rabbitmq-default-user missing key %q", w.Namespace, key), derivedOnly...)
 	}
 }
 
 func TestGates_CheckABrownfieldURL(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
+	w.Inputs()
 	w.run()
-	n := w.nova()
+	n := w.Minimal()
 	brownfield(n)
-	w.create(n)
+	w.Create(n)
 
 	const waiting, rejected = v1alpha1.ReasonWaitingForMessagingCredentials, v1alpha1.ReasonTransportURLRejected
 	noPort := "the transport URL must name an explicit port: nova expands its cell mapping from the parts of this URL, and a missing port becomes the word None"
-	w.awaitGate(waiting, fmt.Sprintf("transport URL Secret %s/nova-bus not found", w.namespace), derivedOnly...)
+	w.awaitGate(waiting, fmt.Sprintf("transport URL Secret %s/nova-bus not found", w.Namespace), derivedOnly...)
 	for _, tc := range []struct {
 		data            map[string]string
 		reason, message string
 	}{
-		{map[string]string{"url": "rabbit://u:s3cret@bus:5672/"}, waiting, fmt.Sprintf(`transport URL Secret %s/nova-bus missing key "transport_url"`, w.namespace)},
+		{map[string]string{"url": "rabbit://u:s3cret@bus:5672/"}, waiting, fmt.Sprintf(`transport URL Secret %s/nova-bus missing key "transport_url"`, w.Namespace)},
 		{bus("rabbit://u:s3cret@bus/nova"), rejected, noPort},
 		{bus("rabbit://u:s3cret@[2001:db8::1]:5672/nova"), rejected, "the transport URL must not use an IPv6 literal host: nova expands its cell mapping from the parts of this URL and drops the brackets; use a DNS name"},
 		{bus("amqp://u:s3cret@bus:5672/nova"), rejected, `transport URL scheme "amqp" is not supported; use rabbit`},
 		{bus("s3cret@bus"), rejected, "transport URL does not parse"},
 		{bus("s3cret/x://u:p@bus:5672/"), rejected, "transport URL does not parse"},
-		{bus(""), waiting, fmt.Sprintf(`transport URL Secret %s/nova-bus missing key "transport_url"`, w.namespace)},
+		{bus(""), waiting, fmt.Sprintf(`transport URL Secret %s/nova-bus missing key "transport_url"`, w.Namespace)},
 		{bus("rabbit://u:s3cret@one:5672,u:s3cret@two/nova"), rejected, noPort},
 	} {
-		w.opens(func() { w.secret("nova-bus", tc.data) }, tc.reason, tc.message, derivedOnly...)
+		w.opens(func() { w.Secret("nova-bus", tc.data) }, tc.reason, tc.message, derivedOnly...)
 	}
 	w.promptly(func() {
-		w.secret("nova-bus", bus("rabbit://u:s3cret@one:5672,u:s3cret@two:5672/nova"))
-		w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretsAvailable)
+		w.Secret("nova-bus", bus("rabbit://u:s3cret@one:5672,u:s3cret@two:5672/nova"))
+		w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretsAvailable)
 	})
-	w.awaitReady()
+	w.AwaitReady()
 }
 
 func bus(url string) map[string]string { return map[string]string{"transport_url": url} }
@@ -235,11 +238,11 @@ func brownfield(n *v1alpha1.Nova) {
 func TestGates_RefuseAClusterStoreWithANamespacedOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
+	w.Inputs()
 	var asked atomic.Int32
 	w.run(func(c *rest.Config, _ *operator.Options) {
 		c.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
+			return world.RoundTripper(func(r *http.Request) (*http.Response, error) {
 				if strings.Contains(r.URL.Path, "clustersecretstores") {
 					asked.Add(1)
 				}
@@ -247,17 +250,17 @@ func TestGates_RefuseAClusterStoreWithANamespacedOperator(t *testing.T) {
 			})
 		})
 	})
-	n := w.nova()
+	n := w.Minimal()
 	n.Spec.SecretStoreRef = nil
-	w.create(n)
+	w.Create(n)
 	w.awaitGate(v1alpha1.ReasonClusterSecretStoreUnsupported, fmt.Sprintf(
-		`ClusterSecretStore "openbao-cluster-store" cannot be read by a namespace-scoped operator; set spec.secretStoreRef to a SecretStore in namespace %q`, w.namespace))
+		`ClusterSecretStore "openbao-cluster-store" cannot be read by a namespace-scoped operator; set spec.secretStoreRef to a SecretStore in namespace %q`, w.Namespace))
 	if asked.Load() > 0 {
 		t.Error("it asked for what it has no right to")
 	}
 	w.promptly(func() {
-		w.edit(func(n *v1alpha1.Nova) { n.Spec.SecretStoreRef = w.nova().Spec.SecretStoreRef })
-		w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretsAvailable)
+		w.Edit(func(n *v1alpha1.Nova) { n.Spec.SecretStoreRef = w.Minimal().Spec.SecretStoreRef })
+		w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretsAvailable)
 	})
-	w.awaitReady()
+	w.AwaitReady()
 }

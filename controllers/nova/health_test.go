@@ -26,14 +26,14 @@ const hanging = 6
 func TestHealth_APIsThatHangHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
+	w.Inputs()
 	w.run()
-	w.create(w.nova())
+	w.Create(w.Minimal())
 	for i := range hanging {
-		n := w.nova()
+		n := w.Minimal()
 		n.Name = fmt.Sprintf("hung-%d", i)
 		n.Spec.APIDatabase.Database, n.Spec.Database.Database = fmt.Sprintf("hung_api_%d", i), fmt.Sprintf("hung_%d", i)
-		w.create(n)
+		w.Create(n)
 	}
 	w.awaitEvery("to be Ready", func(n *v1alpha1.Nova) bool {
 		return meta.IsStatusConditionTrue(n.Status.Conditions, v1alpha1.ConditionReady)
@@ -43,7 +43,7 @@ func TestHealth_APIsThatHangHoldNobodyUp(t *testing.T) {
 	var waiting atomic.Int32
 	end := make(chan struct{})
 	t.Cleanup(func() { close(end) })
-	w.surroundings.Network.Answer(func(host string) (int, string) {
+	w.Surroundings.Network.Answer(func(host string) (int, string) {
 		if strings.HasPrefix(host, "hung-") {
 			waiting.Add(1)
 			defer waiting.Add(-1)
@@ -65,40 +65,40 @@ func TestHealth_APIsThatHangHoldNobodyUp(t *testing.T) {
 		c := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionNovaAPIReady)
 		return n.Name == "nova" || c.Reason == v1alpha1.ReasonHealthCheckTimeout
 	})
-	w.awaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy)
+	w.AwaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy)
 }
 
 // awaitEvery waits until every Nova of the namespace is as wanted, one after the other.
-func (w *world) awaitEvery(what string, is func(*v1alpha1.Nova) bool) {
-	w.t.Helper()
+func (w *novaWorld) awaitEvery(what string, is func(*v1alpha1.Nova) bool) {
+	w.T.Helper()
 	list := &v1alpha1.NovaList{}
-	if err := w.client.List(w.t.Context(), list, client.InNamespace(w.namespace)); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.List(w.T.Context(), list, client.InNamespace(w.Namespace)); err != nil {
+		w.T.Fatal(err)
 	}
 	for i := range list.Items {
 		n := &list.Items[i]
-		cluster.Eventually(w.t, fmt.Sprintf("Nova %s %s", n.Name, what), func(ctx context.Context) (bool, error) {
-			err := w.client.Get(ctx, client.ObjectKeyFromObject(n), n)
+		cluster.Eventually(w.T, fmt.Sprintf("Nova %s %s", n.Name, what), func(ctx context.Context) (bool, error) {
+			err := w.Client.Get(ctx, client.ObjectKeyFromObject(n), n)
 			return err == nil && is(n), err
 		})
 	}
 }
 
 // repair changes a Service of Nova nova and says how long it takes until that is put right.
-func (w *world) repair() time.Duration {
-	w.t.Helper()
+func (w *novaWorld) repair() time.Duration {
+	w.T.Helper()
 	port := func() int64 {
-		ports, _, _ := unstructured.NestedSlice(w.get(render.KindService, "nova").Object, "spec", "ports")
+		ports, _, _ := unstructured.NestedSlice(w.Get(render.KindService, "nova").Object, "spec", "ports")
 		number, _, _ := unstructured.NestedInt64(ports[0].(map[string]any), "port")
 		return number
 	}
 	before := port()
-	u := w.get(render.KindService, "nova")
+	u := w.Get(render.KindService, "nova")
 	patch := client.RawPatch("application/json-patch+json", fmt.Appendf(nil, `[{"op":"replace","path":"/spec/ports/0/port","value":%d}]`, before+1))
 	start := time.Now()
-	if err := w.client.Patch(w.t.Context(), u, patch); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Patch(w.T.Context(), u, patch); err != nil {
+		w.T.Fatal(err)
 	}
-	cluster.Eventually(w.t, "the port to be put right", func(context.Context) (bool, error) { return port() == before, nil })
+	cluster.Eventually(w.T, "the port to be put right", func(context.Context) (bool, error) { return port() == before, nil })
 	return time.Since(start)
 }

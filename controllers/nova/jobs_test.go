@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,25 +23,21 @@ import (
 
 // said counts the events of a reason on the Nova, repetitions included. Events are
 // written behind the manager's back, in order: one that is provoked now is the last.
-func (w *world) said(reason string) int32 {
-	w.t.Helper()
+func (w *novaWorld) said(reason string) int32 {
+	w.T.Helper()
 	before := w.count(v1alpha1.EventDriftCorrected)
-	w.remove(render.KindSecret, "nova-transport-url")
-	cluster.Eventually(w.t, "an event about a deleted Secret", func(context.Context) (bool, error) {
+	w.Remove(render.KindSecret, "nova-transport-url")
+	cluster.Eventually(w.T, "an event about a deleted Secret", func(context.Context) (bool, error) {
 		return w.count(v1alpha1.EventDriftCorrected) > before, nil
 	})
 	return w.count(reason)
 }
 
-func (w *world) count(reason string) int32 {
-	w.t.Helper()
-	list := &corev1.EventList{}
-	if err := w.client.List(w.t.Context(), list, client.InNamespace(w.namespace)); err != nil {
-		w.t.Fatal(err)
-	}
+func (w *novaWorld) count(reason string) int32 {
+	w.T.Helper()
 	var n int32
-	for _, e := range list.Items {
-		if e.Reason == reason && e.InvolvedObject.Kind == "Nova" {
+	for _, e := range w.Events() {
+		if e.Reason == reason {
 			n += e.Count
 		}
 	}
@@ -50,20 +45,20 @@ func (w *world) count(reason string) int32 {
 }
 
 // syncs is how often the metric counted a db-sync of this Nova with a result.
-func (w *world) syncs(result string) float64 {
-	return testutil.ToFloat64(metrics.DBSync.WithLabelValues("nova", w.namespace, result))
+func (w *novaWorld) syncs(result string) float64 {
+	return testutil.ToFloat64(metrics.DBSync.WithLabelValues("nova", w.Namespace, result))
 }
 
 // tag changes the image.
-func (w *world) tag(tag string) {
-	w.t.Helper()
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.Image.Tag = tag })
+func (w *novaWorld) tag(tag string) {
+	w.T.Helper()
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.Image.Tag = tag })
 }
 
 // dbSync is the UID of the live Job, empty without one.
-func (w *world) dbSync() types.UID {
-	w.t.Helper()
-	if job := w.get(render.KindJob, "nova-db-sync"); job != nil {
+func (w *novaWorld) dbSync() types.UID {
+	w.T.Helper()
+	if job := w.Get(render.KindJob, "nova-db-sync"); job != nil {
 		return job.GetUID()
 	}
 	return ""
@@ -72,27 +67,27 @@ func (w *world) dbSync() types.UID {
 func TestJobs_AFailedSyncIsToldOnceAndRepaired(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
+	w.Inputs()
 	stop := w.run()
-	n := w.nova()
+	n := w.Minimal()
 	n.Spec.Image.Tag = "2026.1-fail-job"
-	w.create(n)
+	w.Create(n)
 	w.noRetries("nova-db-sync")
-	c := w.awaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDBSyncFailed)
+	c := w.AwaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDBSyncFailed)
 	if !strings.HasPrefix(c.Message, "db_sync job failed: BackoffLimitExceeded") {
 		t.Errorf("message %q", c.Message)
 	}
-	if got := w.awaitEvent(v1alpha1.EventDBSyncFailed); got != c.Message {
+	if got := w.AwaitEvent(v1alpha1.EventDBSyncFailed); got != c.Message {
 		t.Errorf("event %q, condition %q", got, c.Message)
 	}
-	w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
+	w.AwaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
 	failed := w.dbSync()
 
 	// A failed pass is tried again with growing pauses, and by a manager that starts.
 	stop()
 	w.run()
 	w.pass()
-	w.awaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDBSyncFailed)
+	w.AwaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDBSyncFailed)
 	if events, count := w.said(v1alpha1.EventDBSyncFailed), w.syncs("failed"); events != 1 || count != 1 {
 		t.Errorf("one failure made %d events and counted %v times", events, count)
 	}
@@ -101,7 +96,7 @@ func TestJobs_AFailedSyncIsToldOnceAndRepaired(t *testing.T) {
 	}
 
 	w.tag("2026.1-fixed")
-	w.awaitReady()
+	w.AwaitReady()
 	if now := w.dbSync(); now == failed {
 		t.Error("the failed Job was not replaced")
 	}
@@ -111,8 +106,8 @@ func TestJobs_AFailedSyncIsToldOnceAndRepaired(t *testing.T) {
 }
 
 // deployments are those the Nova owns.
-func (w *world) deployments() []string {
-	w.t.Helper()
+func (w *novaWorld) deployments() []string {
+	w.T.Helper()
 	var out []string
 	for _, entry := range w.inventory() {
 		if name, ok := strings.CutPrefix(entry, "Deployment/"); ok {
@@ -138,9 +133,9 @@ func TestJobs_AHangingSyncHoldsTheRoll(t *testing.T) {
 		}
 	}
 	w.tag("2026.1-hang-db-sync")
-	w.awaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDBSyncInProgress, "db_sync job is running")
+	w.AwaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDBSyncInProgress, "db_sync job is running")
 	cluster.Eventually(t, "the hanging Job", func(context.Context) (bool, error) {
-		job := w.get(render.KindJob, "nova-db-sync")
+		job := w.Get(render.KindJob, "nova-db-sync")
 		return job != nil && strings.Contains(fmt.Sprint(job.Object["spec"]), "hang"), nil
 	})
 	w.pass()
@@ -148,38 +143,33 @@ func TestJobs_AHangingSyncHoldsTheRoll(t *testing.T) {
 
 	// A running Job is never replaced, whatever its template should be by now.
 	running := w.dbSync()
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.Image.Tag, n.Spec.Region = "2026.1-other", "RegionOne" })
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.Image.Tag, n.Spec.Region = "2026.1-other", "RegionOne" })
 	w.pass()
-	w.awaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDBSyncInProgress)
+	w.AwaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDBSyncInProgress)
 	untouched()
 	if now := w.dbSync(); now != running {
 		t.Error("a running Job was replaced")
 	}
 
 	// Somebody ends it: the next one is of the current template, and then all roll.
-	w.remove(render.KindJob, "nova-db-sync")
+	w.Remove(render.KindJob, "nova-db-sync")
 	for _, name := range roles {
 		w.awaitImage(name, "registry.example.com/nova:2026.1-other")
 	}
-	w.awaitReady()
+	w.AwaitReady()
 }
 
 func TestJobs_AMissingCellReportKeepsTheCells(t *testing.T) {
 	t.Parallel()
 	w := ready(t)
-	n, err := w.live(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := w.MustLive()
 	cells := n.Status.Cells
 	w.tag("2026.1-no-report")
-	if got := w.awaitEvent(v1alpha1.EventCellsReportUnavailable); got != "the db-sync Job reported no cell map; status.cells is left unchanged" {
+	if got := w.AwaitEvent(v1alpha1.EventCellsReportUnavailable); got != "the db-sync Job reported no cell map; status.cells is left unchanged" {
 		t.Errorf("event %q", got)
 	}
-	w.awaitReady()
-	if n, err = w.live(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	w.AwaitReady()
+	n = w.MustLive()
 	if diff := cmp.Diff(cells, n.Status.Cells); diff != "" || len(cells) != 2 {
 		t.Errorf("cells of %v: %s", cells, diff)
 	}
@@ -191,18 +181,15 @@ func TestJobs_AMissingCellReportKeepsTheCells(t *testing.T) {
 func TestJobs_ASuccessIsCountedOnceAcrossARestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
+	w.Inputs()
 	stop := w.run()
-	w.create(w.nova())
-	w.awaitReady()
+	w.Create(w.Minimal())
+	w.AwaitReady()
 	stop()
 	w.run()
 	w.pass()
-	w.awaitReady()
-	n, err := w.live(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.AwaitReady()
+	n := w.MustLive()
 	for _, subject := range []string{v1alpha1.JobSubjectDBSync, v1alpha1.JobSubjectDBSyncCells} {
 		if got := n.Annotations[v1alpha1.AnnotationLastJobUID(subject)]; got != string(w.dbSync()) {
 			t.Errorf("%s was recorded for %q, the Job is %s", subject, got, w.dbSync())
@@ -222,7 +209,7 @@ func TestJobs_SyncFirstThenRoll(t *testing.T) {
 	for _, name := range roles {
 		w.awaitImage(name, "registry.example.com/nova:2026.1-next")
 	}
-	w.awaitReady()
+	w.AwaitReady()
 	synced, rolls := stop()
 	if synced == 0 || len(rolls) != len(roles) {
 		t.Fatalf("seen: db-sync complete at %d, rolls at %v", synced, rolls)
@@ -237,27 +224,16 @@ func TestJobs_SyncFirstThenRoll(t *testing.T) {
 // versions follows the Jobs and Deployments until stopped. It returns the version of
 // the store at which a db-sync other than the old one was complete, and those at which
 // each Deployment took another template.
-func (w *world) versions(old types.UID) (stop func() (synced uint64, rolls map[string]uint64)) {
-	w.t.Helper()
-	watching, err := client.NewWithWatch(w.config, client.Options{Scheme: w.client.Scheme()})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(w.t.Context())
-	jobs, err := watching.Watch(ctx, &batchv1.JobList{}, client.InNamespace(w.namespace))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	apps, err := watching.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(w.namespace))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+func (w *novaWorld) versions(old types.UID) (stop func() (synced uint64, rolls map[string]uint64)) {
+	w.T.Helper()
+	ctx, cancel := context.WithCancel(w.T.Context())
+	jobs, apps := w.watch(ctx, &batchv1.JobList{}), w.watch(ctx, &appsv1.DeploymentList{})
 	var synced uint64
 	rolls := map[string]uint64{}
 	version := func(o client.Object) uint64 {
 		v, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
 		if err != nil {
-			w.t.Error(err)
+			w.T.Error(err)
 		}
 		return v
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/nova-operator/controllers/operator"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 var errKilled = errors.New("the process is dead")
@@ -38,7 +39,7 @@ func newGuillotine(after int) *guillotine {
 }
 
 func (g *guillotine) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
+	return world.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		select {
 		case <-g.dead:
 			return nil, errKilled
@@ -71,8 +72,8 @@ func (g *guillotine) made(job string) int {
 	return n
 }
 
-func (w *world) runUnder(g *guillotine) (stop func()) {
-	w.t.Helper()
+func (w *novaWorld) runUnder(g *guillotine) (stop func()) {
+	w.T.Helper()
 	return w.run(func(c *rest.Config, _ *operator.Options) { c.Wrap(g.wrap) })
 }
 
@@ -84,13 +85,10 @@ type outcome struct {
 	Record    bool
 }
 
-func (w *world) outcome() outcome {
-	w.t.Helper()
-	n, err := w.live(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	job := w.get(render.KindJob, "nova-db-sync")
+func (w *novaWorld) outcome() outcome {
+	w.T.Helper()
+	n := w.MustLive()
+	job := w.Get(render.KindJob, "nova-db-sync")
 	return outcome{
 		Inventory: nameless(w.inventory()), Installed: n.Status.InstalledRelease, Cells: n.Status.Cells,
 		Record: job != nil && n.Annotations[v1alpha1.AnnotationLastJobUID(v1alpha1.JobSubjectDBSync)] == string(job.GetUID()),
@@ -101,11 +99,11 @@ func (w *world) outcome() outcome {
 // lives does: the same children, one run of db-sync, nothing lost.
 func TestNova_SurvivesADeathBehindEveryWrite(t *testing.T) {
 	calm := newWorld(t)
-	calm.inputs()
+	calm.Inputs()
 	whole := newGuillotine(0)
 	calm.runUnder(whole)
-	calm.create(calm.nova())
-	calm.awaitReady()
+	calm.Create(calm.Minimal())
+	calm.AwaitReady()
 	calm.settled()
 	want := calm.outcome()
 	whole.mu.Lock()
@@ -117,24 +115,24 @@ func TestNova_SurvivesADeathBehindEveryWrite(t *testing.T) {
 		t.Run(fmt.Sprintf("write %d", k), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.inputs()
+			w.Inputs()
 			first := newGuillotine(k)
 			stop := w.runUnder(first)
-			w.create(w.nova())
+			w.Create(w.Minimal())
 			// Status writes may fall together, so the last points are not always reached.
 			cluster.Eventually(t, "death or the end of the installation", func(ctx context.Context) (bool, error) {
 				select {
 				case <-first.dead:
 					return true, nil
 				default:
-					n, err := w.live(ctx)
+					n, err := w.Live(ctx)
 					return err == nil && meta.IsStatusConditionTrue(n.Status.Conditions, v1alpha1.ConditionReady), err
 				}
 			})
 			stop()
 			second := newGuillotine(0)
 			w.runUnder(second)
-			w.awaitReady()
+			w.AwaitReady()
 			if n := first.made("nova-db-sync") + second.made("nova-db-sync"); n != 1 {
 				t.Errorf("db-sync ran %d times; writes before the death: %s", n, strings.Join(first.writes, "\n"))
 			}

@@ -33,57 +33,57 @@ func TestLeak_ErrorsThatQuoteASecret(t *testing.T) {
 	// An admission policy that quotes what it refuses.
 	w.refuseSecrets()
 	for name, data := range marked {
-		w.secret(name, data)
+		w.Secret(name, data)
 	}
-	c := w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
+	c := w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
 	if !strings.Contains(c.Message, "withheld") {
 		t.Errorf("the message does not come from the policy: %s", c.Message)
 	}
-	w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
+	w.AwaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
 	w.allowSecrets()
-	w.awaitReady()
+	w.AwaitReady()
 
 	// A derived Secret that somebody froze.
-	frozen := w.get(render.KindSecret, "nova-db-connection")
-	if err := w.client.Patch(t.Context(), frozen, client.RawPatch("application/merge-patch+json", []byte(`{"immutable":true}`))); err != nil {
+	frozen := w.Get(render.KindSecret, "nova-db-connection")
+	if err := w.Client.Patch(t.Context(), frozen, client.RawPatch("application/merge-patch+json", []byte(`{"immutable":true}`))); err != nil {
 		t.Fatal(err)
 	}
-	w.secret("nova-db", map[string]string{"username": "s3cret-user", "password": "s3cret-next"})
-	c = w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
+	w.Secret("nova-db", map[string]string{"username": "s3cret-user", "password": "s3cret-next"})
+	c = w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
 	if !strings.Contains(c.Message, "nova-db-connection") {
 		t.Errorf("message %q", c.Message)
 	}
-	w.remove(render.KindSecret, "nova-db-connection")
-	w.awaitReady()
+	w.Remove(render.KindSecret, "nova-db-connection")
+	w.AwaitReady()
 
 	// Drift of a Secret, and a manager that claims a value.
 	claim := []byte(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"nova-service-user-env"},"data":{"password":"czNjcmV0LWNsYWlt"}}`)
-	if err := w.client.Patch(t.Context(), w.get(render.KindSecret, "nova-service-user-env"), client.RawPatch("application/apply-patch+yaml", claim),
+	if err := w.Client.Patch(t.Context(), w.Get(render.KindSecret, "nova-service-user-env"), client.RawPatch("application/apply-patch+yaml", claim),
 		client.FieldOwner("somebody"), client.ForceOwnership); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitEvent(v1alpha1.EventFieldConflict, "nova-service-user-env")
-	w.awaitEvent(v1alpha1.EventDriftCorrected, "nova-service-user-env")
+	w.AwaitEvent(v1alpha1.EventFieldConflict, "nova-service-user-env")
+	w.AwaitEvent(v1alpha1.EventDriftCorrected, "nova-service-user-env")
 
 	// URLs that will not do.
 	for _, url := range []string{
 		"rabbit://s3cret-user:s3cret@bus.example.com", "s3cret", "s3cret://bus", "rabbit://s3cret:s3cret:s3cret@[::1]", "rabbit://s3cret-%zz@bus:99999/",
 	} {
-		w.secret("nova-bus", bus(url))
-		w.edit(func(n *v1alpha1.Nova) {
+		w.Secret("nova-bus", bus(url))
+		w.Edit(func(n *v1alpha1.Nova) {
 			n.Spec.Messaging = v1alpha1.MessagingSpec{SecretRef: &v1alpha1.SecretRefSpec{Name: "nova-bus"}, TLS: n.Spec.Messaging.TLS}
 		})
 		w.pass()
-		w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTransportURLRejected)
-		w.secret("nova-remote", bus(url))
+		w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTransportURLRejected)
+		w.Secret("nova-remote", bus(url))
 		w.pass()
 	}
 }
 
 // refuseSecrets installs a policy for this namespace, and waits until it acts.
-func (w *world) refuseSecrets() {
-	w.t.Helper()
-	name := w.namespace
+func (w *novaWorld) refuseSecrets() {
+	w.T.Helper()
+	name := w.Namespace
 	policy := &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
@@ -105,27 +105,25 @@ func (w *world) refuseSecrets() {
 		},
 	}
 	for _, o := range []client.Object{policy, binding} {
-		if err := w.client.Create(w.t.Context(), o); err != nil {
-			w.t.Fatal(err)
-		}
-		w.t.Cleanup(func() { _ = w.client.Delete(context.Background(), o) })
+		w.Create(o)
+		w.T.Cleanup(func() { _ = w.Client.Delete(context.Background(), o) })
 	}
-	cluster.Eventually(w.t, "the policy to act", func(ctx context.Context) (bool, error) { return w.refused(ctx), nil })
+	cluster.Eventually(w.T, "the policy to act", func(ctx context.Context) (bool, error) { return w.refused(ctx), nil })
 }
 
 // allowSecrets takes the policy away again.
-func (w *world) allowSecrets() {
-	w.t.Helper()
-	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
-	if err := w.client.Delete(w.t.Context(), binding); err != nil {
-		w.t.Fatal(err)
+func (w *novaWorld) allowSecrets() {
+	w.T.Helper()
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
+	if err := w.Client.Delete(w.T.Context(), binding); err != nil {
+		w.T.Fatal(err)
 	}
-	cluster.Eventually(w.t, "the policy to be gone", func(ctx context.Context) (bool, error) { return !w.refused(ctx), nil })
+	cluster.Eventually(w.T, "the policy to be gone", func(ctx context.Context) (bool, error) { return !w.refused(ctx), nil })
 }
 
 // refused tells whether the policy refuses a Secret, and quotes it.
-func (w *world) refused(ctx context.Context) bool {
-	probe := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "probe", Namespace: w.namespace}, Data: map[string][]byte{"password": []byte("quoted")}}
-	err := w.client.Create(ctx, probe, client.DryRunAll)
+func (w *novaWorld) refused(ctx context.Context) bool {
+	probe := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "probe", Namespace: w.Namespace}, Data: map[string][]byte{"password": []byte("quoted")}}
+	err := w.Client.Create(ctx, probe, client.DryRunAll)
 	return err != nil && strings.Contains(err.Error(), "refused: ")
 }

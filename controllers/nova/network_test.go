@@ -15,33 +15,33 @@ import (
 func TestRoutes_WaitForTheGateway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.surroundings.Pause("HTTPRoute")
-	w.inputs()
+	w.Surroundings.Pause("HTTPRoute")
+	w.Inputs()
 	w.run()
-	n := w.nova()
+	n := w.Minimal()
 	gateway := func(host string) *v1alpha1.GatewaySpec {
 		return &v1alpha1.GatewaySpec{ParentRef: v1alpha1.GatewayParentRefSpec{Name: "gw"}, Hostname: host}
 	}
 	n.Spec.Gateway = gateway("nova.example.com")
 	n.Spec.Metadata.Gateway = gateway("metadata.example.com")
 	n.Spec.ConsoleProxy.Gateway = gateway("console.example.com")
-	w.create(n)
+	w.Create(n)
 	for _, r := range []struct{ condition, name string }{
 		{v1alpha1.ConditionHTTPRouteReady, "nova"},
 		{v1alpha1.ConditionMetadataHTTPRouteReady, "nova-metadata"},
 		{v1alpha1.ConditionConsoleHTTPRouteReady, "nova-console"},
 	} {
-		w.awaitSays(r.condition, v1alpha1.ReasonHTTPRouteNotAccepted, "HTTPRoute not yet accepted by Gateway")
-		w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
+		w.AwaitSays(r.condition, v1alpha1.ReasonHTTPRouteNotAccepted, "HTTPRoute not yet accepted by Gateway")
+		w.AwaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
 		w.promptly(func() {
 			w.play(render.KindHTTPRoute, r.name)
-			w.awaitSays(r.condition, v1alpha1.ReasonHTTPRouteAccepted, "HTTPRoute accepted by Gateway")
+			w.AwaitSays(r.condition, v1alpha1.ReasonHTTPRouteAccepted, "HTTPRoute accepted by Gateway")
 		})
 	}
-	w.awaitReady()
+	w.AwaitReady()
 	w.awaitEndpoint("https://nova.example.com/")
 
-	w.edit(func(n *v1alpha1.Nova) {
+	w.Edit(func(n *v1alpha1.Nova) {
 		n.Spec.Gateway, n.Spec.Metadata.Gateway, n.Spec.ConsoleProxy.Gateway = nil, nil, nil
 	})
 	for condition, noun := range map[string]string{
@@ -49,21 +49,21 @@ func TestRoutes_WaitForTheGateway(t *testing.T) {
 		v1alpha1.ConditionMetadataHTTPRouteReady: "Nova metadata API",
 		v1alpha1.ConditionConsoleHTTPRouteReady:  "Nova console proxy",
 	} {
-		w.awaitSays(condition, v1alpha1.ReasonHTTPRouteNotRequired, "External "+noun+" exposure via Gateway API is not configured")
+		w.AwaitSays(condition, v1alpha1.ReasonHTTPRouteNotRequired, "External "+noun+" exposure via Gateway API is not configured")
 	}
 	for _, name := range []string{"nova", "nova-metadata", "nova-console"} {
 		cluster.Eventually(t, "route "+name+" to go", func(context.Context) (bool, error) {
-			return w.get(render.KindHTTPRoute, name) == nil, nil
+			return w.Get(render.KindHTTPRoute, name) == nil, nil
 		})
 	}
-	w.awaitReady()
-	w.awaitEndpoint("http://nova." + w.namespace + ".svc.cluster.local:8774")
+	w.AwaitReady()
+	w.awaitEndpoint("http://nova." + w.Namespace + ".svc.cluster.local:8774")
 }
 
-func (w *world) awaitEndpoint(want string) {
-	w.t.Helper()
-	cluster.Eventually(w.t, "the endpoint", func(ctx context.Context) (bool, error) {
-		n, err := w.live(ctx)
+func (w *novaWorld) awaitEndpoint(want string) {
+	w.T.Helper()
+	cluster.Eventually(w.T, "the endpoint", func(ctx context.Context) (bool, error) {
+		n, err := w.Live(ctx)
 		if err == nil && n.Status.Endpoint != want {
 			err = fmt.Errorf("it is %q", n.Status.Endpoint)
 		}
@@ -74,17 +74,17 @@ func (w *world) awaitEndpoint(want string) {
 func TestNetworkPolicy_ComesAndGoesWithItsBlock(t *testing.T) {
 	t.Parallel()
 	w := ready(t)
-	w.awaitSays(v1alpha1.ConditionNetworkPolicyReady, v1alpha1.ReasonNetworkPolicyNotRequired, "Network isolation is not configured")
-	w.edit(func(n *v1alpha1.Nova) {
+	w.AwaitSays(v1alpha1.ConditionNetworkPolicyReady, v1alpha1.ReasonNetworkPolicyNotRequired, "Network isolation is not configured")
+	w.Edit(func(n *v1alpha1.Nova) {
 		n.Spec.NetworkPolicy = &v1alpha1.NetworkPolicySpec{Ingress: []v1alpha1.NetworkPolicyIngressSource{{}}}
 	})
-	w.awaitSays(v1alpha1.ConditionNetworkPolicyReady, v1alpha1.ReasonNetworkPolicyReady, "NetworkPolicy is configured")
+	w.AwaitSays(v1alpha1.ConditionNetworkPolicyReady, v1alpha1.ReasonNetworkPolicyReady, "NetworkPolicy is configured")
 	policies := func(want ...string) {
 		t.Helper()
 		cluster.Eventually(t, "the policies", func(context.Context) (bool, error) {
 			var got []string
 			for _, name := range []string{"nova", "nova-novncproxy"} {
-				if w.get(render.KindNetworkPolicy, name) != nil {
+				if w.Get(render.KindNetworkPolicy, name) != nil {
 					got = append(got, name)
 				}
 			}
@@ -95,8 +95,8 @@ func TestNetworkPolicy_ComesAndGoesWithItsBlock(t *testing.T) {
 		})
 	}
 	policies("nova", "nova-novncproxy")
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.NetworkPolicy = nil })
-	w.awaitReason(v1alpha1.ConditionNetworkPolicyReady, v1alpha1.ReasonNetworkPolicyNotRequired)
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.NetworkPolicy = nil })
+	w.AwaitReason(v1alpha1.ConditionNetworkPolicyReady, v1alpha1.ReasonNetworkPolicyNotRequired)
 	policies()
-	w.awaitReady()
+	w.AwaitReady()
 }

@@ -46,27 +46,24 @@ func nameless(inventory []string) []string {
 }
 
 // ready brings the smallest Nova up in a world of its own.
-func ready(t *testing.T, change ...func(*v1alpha1.Nova)) *world {
+func ready(t *testing.T, change ...func(*v1alpha1.Nova)) *novaWorld {
 	t.Helper()
 	w := newWorld(t)
-	w.inputs()
+	w.Inputs()
 	w.run()
-	n := w.nova()
+	n := w.Minimal()
 	for _, c := range change {
 		c(n)
 	}
-	w.create(n)
-	w.awaitReady()
+	w.Create(n)
+	w.AwaitReady()
 	return w
 }
 
 // It is not parallel: it reads counters of the whole process.
 func TestNova_ComesUpAndThenCostsNothing(t *testing.T) {
 	w := ready(t)
-	n, err := w.live(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := w.MustLive()
 	for _, name := range v1alpha1.NovaConditions() {
 		if !meta.IsStatusConditionTrue(n.Status.Conditions, name) {
 			t.Errorf("%s is not True", name)
@@ -74,7 +71,7 @@ func TestNova_ComesUpAndThenCostsNothing(t *testing.T) {
 	}
 	want := v1alpha1.NovaStatus{
 		ObservedGeneration: n.Generation, InstalledRelease: "2026.1",
-		Endpoint:               "http://nova." + w.namespace + ".svc.cluster.local:8774",
+		Endpoint:               "http://nova." + w.Namespace + ".svc.cluster.local:8774",
 		ComputeConfigSecretRef: &corev1.LocalObjectReference{Name: "nova-compute-config"},
 		Cells:                  n.Status.Cells, Conditions: n.Status.Conditions,
 	}
@@ -87,19 +84,19 @@ func TestNova_ComesUpAndThenCostsNothing(t *testing.T) {
 	if diff := cmp.Diff(minimalInventory, nameless(w.inventory())); diff != "" {
 		t.Error(diff)
 	}
-	w.awaitEvent(v1alpha1.EventDatabaseSynced)
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.Image.Tag = "2026.1-next" })
+	w.AwaitEvent(v1alpha1.EventDatabaseSynced)
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.Image.Tag = "2026.1-next" })
 	for _, name := range roles {
 		w.awaitImage(name, "registry.example.com/nova:2026.1-next")
 	}
-	w.awaitReady()
-	if complaints := logs.mentioning(w.namespace, `"level":"error"`); len(complaints) > 0 {
+	w.AwaitReady()
+	if complaints := logs.mentioning(w.Namespace, `"level":"error"`); len(complaints) > 0 {
 		t.Errorf("nothing went wrong, and yet the log says %s", complaints)
 	}
 
 	w.settled()
 	requests, writes := testutil.ToFloat64(metrics.ApplyRequests), testutil.ToFloat64(metrics.StatusWrites.WithLabelValues("Nova"))
-	w.edit(func(n *v1alpha1.Nova) { metav1.SetMetaDataLabel(&n.ObjectMeta, "example.com/touched", "yes") })
+	w.Edit(func(n *v1alpha1.Nova) { metav1.SetMetaDataLabel(&n.ObjectMeta, "example.com/touched", "yes") })
 	w.settled()
 	if calls := w.requests.take(); len(calls) > 0 {
 		t.Errorf("a pass over an unchanged Nova asked for %v", calls)
@@ -117,29 +114,29 @@ func TestNova_PutsDriftRight(t *testing.T) {
 	w := ready(t)
 	w.settled()
 
-	service := w.get(render.KindService, "nova-metadata")
-	if err := w.client.Delete(t.Context(), service); err != nil {
+	service := w.Get(render.KindService, "nova-metadata")
+	if err := w.Client.Delete(t.Context(), service); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitEvent(v1alpha1.EventDriftCorrected, "nova-metadata", "deleted")
+	w.AwaitEvent(v1alpha1.EventDriftCorrected, "nova-metadata", "deleted")
 	cluster.Eventually(t, "the Service to come back", func(context.Context) (bool, error) {
-		u := w.get(render.KindService, "nova-metadata")
+		u := w.Get(render.KindService, "nova-metadata")
 		return u != nil && u.GetUID() != service.GetUID(), nil
 	})
 
 	w.patchDeployment("nova-conductor", `{"spec":{"template":{"spec":{"containers":[{"name":"conductor","image":"example.com/other:1"}]}}}}`)
-	w.awaitEvent(v1alpha1.EventDriftCorrected, "nova-conductor", "image")
+	w.AwaitEvent(v1alpha1.EventDriftCorrected, "nova-conductor", "image")
 	w.awaitImage("nova-conductor", "registry.example.com/nova:2026.1")
 
 	// What others add stays.
 	w.patchDeployment("nova-scheduler", `{"metadata":{"annotations":{"example.com/note":"kept"}},"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}}}}}`)
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.Region = "RegionOne" })
-	w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonAllReady)
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.Region = "RegionOne" })
+	w.AwaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonAllReady)
 	d := w.deployment("nova-scheduler")
 	if d.Annotations["example.com/note"] != "kept" || d.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] != "now" {
 		t.Errorf("another manager's fields are gone: %v, %v", d.Annotations, d.Spec.Template.Annotations)
 	}
-	w.awaitReady()
+	w.AwaitReady()
 }
 
 func TestNova_ReportsAManagerThatClaimsItsField(t *testing.T) {
@@ -148,10 +145,10 @@ func TestNova_ReportsAManagerThatClaimsItsField(t *testing.T) {
 	w.settled()
 	claim := []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"nova-scheduler"},"spec":{"replicas":7}}`)
 	d := w.deployment("nova-scheduler")
-	if err := w.client.Patch(t.Context(), d, client.RawPatch("application/apply-patch+yaml", claim), client.FieldOwner("argocd-controller"), client.ForceOwnership); err != nil {
+	if err := w.Client.Patch(t.Context(), d, client.RawPatch("application/apply-patch+yaml", claim), client.FieldOwner("argocd-controller"), client.ForceOwnership); err != nil {
 		t.Fatal(err)
 	}
-	message := w.awaitEvent(v1alpha1.EventFieldConflict, "argocd-controller")
+	message := w.AwaitEvent(v1alpha1.EventFieldConflict, "argocd-controller")
 	if !strings.Contains(message, "replicas") {
 		t.Errorf("the event names no field: %s", message)
 	}
@@ -167,9 +164,9 @@ func TestNova_ConsoleProxyOffRemovesExactlyItsObjects(t *testing.T) {
 		n.Spec.ConsoleProxy.Gateway = &v1alpha1.GatewaySpec{ParentRef: v1alpha1.GatewayParentRefSpec{Name: "gw"}, Hostname: "console.example.com"}
 	})
 	before := w.inventory()
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.ConsoleProxy.Enabled = new(false) })
-	w.awaitReason(v1alpha1.ConditionConsoleProxyReady, v1alpha1.ReasonConsoleProxyDisabled)
-	w.awaitReady()
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.ConsoleProxy.Enabled = new(false) })
+	w.AwaitReason(v1alpha1.ConditionConsoleProxyReady, v1alpha1.ReasonConsoleProxyDisabled)
+	w.AwaitReady()
 	gone := []string{"Deployment/nova-novncproxy", "HTTPRoute/nova-console", "NetworkPolicy/nova-novncproxy", "Service/nova-novncproxy"}
 	want := slices.DeleteFunc(slices.Clone(before), func(s string) bool { return slices.Contains(gone, s) })
 	cluster.Eventually(t, "the proxy's objects to go", func(context.Context) (bool, error) {
@@ -185,30 +182,27 @@ func TestNova_ConsoleProxyOffRemovesExactlyItsObjects(t *testing.T) {
 func TestNova_DeletionMarksTheDatabaseFirstAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w := ready(t)
-	n, err := w.live(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := w.MustLive()
 	// A MariaDB operator that is slow to drop the schema holds the object.
-	db := w.get(render.KindDatabase, "nova")
+	db := w.Get(render.KindDatabase, "nova")
 	db.SetFinalizers([]string{"example.com/drop"})
-	if err := w.client.Update(t.Context(), db); err != nil {
+	if err := w.Client.Update(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.client.Delete(t.Context(), n); err != nil {
+	if err := w.Client.Delete(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitEvent(v1alpha1.EventFinalizingDatabase)
-	w.awaitEvent(v1alpha1.EventDatabaseFinalized)
+	w.AwaitEvent(v1alpha1.EventFinalizingDatabase)
+	w.AwaitEvent(v1alpha1.EventDatabaseFinalized)
 	cluster.Eventually(t, "the Nova to go without waiting for the schema", func(ctx context.Context) (bool, error) {
-		_, err := w.live(ctx)
+		_, err := w.Live(ctx)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
-	if db = w.get(render.KindDatabase, "nova"); db == nil || db.GetDeletionTimestamp() == nil {
+	if db = w.Get(render.KindDatabase, "nova"); db == nil || db.GetDeletionTimestamp() == nil {
 		t.Error("the Database is not marked for deletion")
 	} else {
 		db.SetFinalizers(nil)
-		if err := w.client.Update(t.Context(), db); err != nil {
+		if err := w.Client.Update(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -216,7 +210,7 @@ func TestNova_DeletionMarksTheDatabaseFirstAndLeavesNothing(t *testing.T) {
 		for _, entry := range minimalInventory {
 			kind, name, _ := strings.Cut(entry, "/")
 			for _, gvk := range rendernova.About().Children {
-				if gvk.Kind == kind && !strings.HasSuffix(name, "-") && w.get(gvk, name) != nil {
+				if gvk.Kind == kind && !strings.HasSuffix(name, "-") && w.Get(gvk, name) != nil {
 					return false, fmt.Errorf("%s is still there", entry)
 				}
 			}
@@ -228,38 +222,38 @@ func TestNova_DeletionMarksTheDatabaseFirstAndLeavesNothing(t *testing.T) {
 func TestNova_FollowsTheHealthOfItsAPI(t *testing.T) {
 	t.Parallel()
 	w := ready(t)
-	w.surroundings.Network.Answer(func(string) (int, string) { return http.StatusInternalServerError, "no\ndatabase" })
+	w.Surroundings.Network.Answer(func(string) (int, string) { return http.StatusInternalServerError, "no\ndatabase" })
 	// A healthy answer is believed for 30 s; then the API is asked again.
-	c := w.awaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIUnhealthy)
+	c := w.AwaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIUnhealthy)
 	if c.Message != "Nova API returned HTTP 500: no database" {
 		t.Errorf("message %q", c.Message)
 	}
-	w.surroundings.Network.Answer(nil)
-	w.awaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy)
-	w.awaitReady()
+	w.Surroundings.Network.Answer(nil)
+	w.AwaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy)
+	w.AwaitReady()
 }
 
 // deployment reads one typed Deployment.
-func (w *world) deployment(name string) *appsv1.Deployment {
-	w.t.Helper()
+func (w *novaWorld) deployment(name string) *appsv1.Deployment {
+	w.T.Helper()
 	d := &appsv1.Deployment{}
-	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, d); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, d); err != nil {
+		w.T.Fatal(err)
 	}
 	return d
 }
 
 // patchDeployment is what a person does with kubectl patch.
-func (w *world) patchDeployment(name, patch string) {
-	w.t.Helper()
-	if err := w.client.Patch(w.t.Context(), w.deployment(name), client.RawPatch("application/strategic-merge-patch+json", []byte(patch)), client.FieldOwner("kubectl-patch")); err != nil {
-		w.t.Fatal(err)
+func (w *novaWorld) patchDeployment(name, patch string) {
+	w.T.Helper()
+	if err := w.Client.Patch(w.T.Context(), w.deployment(name), client.RawPatch("application/strategic-merge-patch+json", []byte(patch)), client.FieldOwner("kubectl-patch")); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
-func (w *world) awaitImage(name, image string) {
-	w.t.Helper()
-	cluster.Eventually(w.t, name+" to run "+image, func(context.Context) (bool, error) {
+func (w *novaWorld) awaitImage(name, image string) {
+	w.T.Helper()
+	cluster.Eventually(w.T, name+" to run "+image, func(context.Context) (bool, error) {
 		got := w.deployment(name).Spec.Template.Spec.Containers[0].Image
 		if got != image {
 			return false, fmt.Errorf("it runs %s", got)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/test/cluster"
-	"github.com/c5c3/nova-operator/test/surroundings"
 )
 
 // definitions are those of the foreign kinds the operator reads or writes.
@@ -30,25 +29,25 @@ var (
 var kindDefinition = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
 // undefine removes definitions and returns them.
-func (w *world) undefine(names ...string) []*unstructured.Unstructured {
-	w.t.Helper()
+func (w *novaWorld) undefine(names ...string) []*unstructured.Unstructured {
+	w.T.Helper()
 	var removed []*unstructured.Unstructured
 	for _, name := range names {
 		crd := &unstructured.Unstructured{}
 		crd.SetGroupVersionKind(kindDefinition)
-		if err := w.client.Get(w.t.Context(), client.ObjectKey{Name: name}, crd); err != nil {
-			w.t.Fatal(err)
+		if err := w.Client.Get(w.T.Context(), client.ObjectKey{Name: name}, crd); err != nil {
+			w.T.Fatal(err)
 		}
 		removed = append(removed, crd)
 	}
 	for _, crd := range removed {
-		if err := w.client.Delete(w.t.Context(), crd); err != nil {
-			w.t.Fatal(err)
+		if err := w.Client.Delete(w.T.Context(), crd); err != nil {
+			w.T.Fatal(err)
 		}
 	}
 	for _, crd := range removed {
-		cluster.Eventually(w.t, crd.GetName()+" to go", func(ctx context.Context) (bool, error) {
-			err := w.client.Get(ctx, client.ObjectKeyFromObject(crd), crd.DeepCopy())
+		cluster.Eventually(w.T, crd.GetName()+" to go", func(ctx context.Context) (bool, error) {
+			err := w.Client.Get(ctx, client.ObjectKeyFromObject(crd), crd.DeepCopy())
 			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 		})
 	}
@@ -56,20 +55,18 @@ func (w *world) undefine(names ...string) []*unstructured.Unstructured {
 }
 
 // define installs definitions again and waits until they are served.
-func (w *world) define(crds []*unstructured.Unstructured) {
-	w.t.Helper()
+func (w *novaWorld) define(crds []*unstructured.Unstructured) {
+	w.T.Helper()
 	for _, crd := range crds {
 		fresh := crd.DeepCopy()
 		fresh.SetResourceVersion("")
 		fresh.SetUID("")
 		unstructured.RemoveNestedField(fresh.Object, "status")
-		if err := w.client.Create(w.t.Context(), fresh); err != nil {
-			w.t.Fatal(err)
-		}
-		cluster.Eventually(w.t, crd.GetName()+" to be served", func(ctx context.Context) (bool, error) {
+		w.Create(fresh)
+		cluster.Eventually(w.T, crd.GetName()+" to be served", func(ctx context.Context) (bool, error) {
 			live := &unstructured.Unstructured{}
 			live.SetGroupVersionKind(kindDefinition)
-			if err := w.client.Get(ctx, client.ObjectKeyFromObject(crd), live); err != nil {
+			if err := w.Client.Get(ctx, client.ObjectKeyFromObject(crd), live); err != nil {
 				return false, err
 			}
 			conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
@@ -86,46 +83,41 @@ func TestOutages_DefinitionsThatComeLaterAndGo(t *testing.T) {
 	w := newWorldOn(t, cluster.StartFor(t, options()))
 	inputs, optional := w.undefine(inputKinds...), w.undefine(optionalKinds...)
 	stop := w.run()
-	n := w.nova()
+	n := w.Minimal()
 	n.Spec.Gateway = &v1alpha1.GatewaySpec{ParentRef: v1alpha1.GatewayParentRefSpec{Name: "gw"}, Hostname: "nova.example.com"}
 	n.Spec.Scheduler.Deployment = v1alpha1.DeploymentSpec{Replicas: 1, VerticalAutoscaling: &v1alpha1.VerticalAutoscalingSpec{UpdateMode: "Off"}}
-	w.create(n)
-	w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretStoreNotReady)
+	w.Create(n)
+	w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretStoreNotReady)
 
 	w.define(inputs)
-	_, err := surroundings.StartIn(t.Context(), w.config, w.namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.inputs()
-	w.awaitReason(v1alpha1.ConditionDeploymentReady, v1alpha1.ReasonDeploymentReady)
-	route := w.awaitReason(v1alpha1.ConditionHTTPRouteReady, v1alpha1.ReasonGatewayAPINotInstalled)
-	autoscaler := w.awaitReason(v1alpha1.ConditionVPAReady, v1alpha1.ReasonVPANotInstalled)
+	w.Play(w.Namespace)
+	w.Inputs()
+	w.AwaitReason(v1alpha1.ConditionDeploymentReady, v1alpha1.ReasonDeploymentReady)
+	route := w.AwaitReason(v1alpha1.ConditionHTTPRouteReady, v1alpha1.ReasonGatewayAPINotInstalled)
+	autoscaler := w.AwaitReason(v1alpha1.ConditionVPAReady, v1alpha1.ReasonVPANotInstalled)
 	for _, c := range []metav1.Condition{route, autoscaler} {
 		if !strings.Contains(c.Message, "restart the operator") {
 			t.Errorf("%s: %q names no remedy", c.Type, c.Message)
 		}
 	}
 	// What does not depend on them stands.
-	w.awaitReason(v1alpha1.ConditionMetadataHTTPRouteReady, v1alpha1.ReasonHTTPRouteNotRequired)
-	w.awaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy)
+	w.AwaitReason(v1alpha1.ConditionMetadataHTTPRouteReady, v1alpha1.ReasonHTTPRouteNotRequired)
+	w.AwaitReason(v1alpha1.ConditionNovaAPIReady, v1alpha1.ReasonAPIHealthy)
 
 	w.define(optional)
 	stop()
-	if _, err = surroundings.StartIn(t.Context(), w.config, w.namespace); err != nil {
-		t.Fatal(err)
-	}
+	w.Play(w.Namespace)
 	stop = w.run()
-	w.awaitReady()
+	w.AwaitReady()
 
 	// They go while the operator runs: it reports the rest as before and stays up.
 	w.undefine(optionalKinds...)
-	w.edit(func(n *v1alpha1.Nova) {
+	w.Edit(func(n *v1alpha1.Nova) {
 		n.Spec.Gateway, n.Spec.Scheduler.Deployment.VerticalAutoscaling, n.Spec.Region = nil, nil, "RegionOne"
 	})
-	w.awaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDatabaseSynced)
+	w.AwaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDatabaseSynced)
 	stop()
 	w.run()
-	w.awaitReady()
+	w.AwaitReady()
 	w.define(optional)
 }

@@ -15,35 +15,25 @@ import (
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
-// service is one that somebody made before the Nova.
-func (w *world) service(name string, owner *corev1.ConfigMap) {
-	w.t.Helper()
-	s := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.namespace, Annotations: map[string]string{"example.com/note": "kept"}},
+// service is one that somebody makes before the Nova.
+func (w *novaWorld) service(name string) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.Namespace, Annotations: map[string]string{"example.com/note": "kept"}},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 8775}}, Selector: map[string]string{"app": "theirs"}},
-	}
-	if owner != nil {
-		s.OwnerReferences = controlledBy(owner)
-	}
-	if err := w.client.Create(w.t.Context(), s); err != nil {
-		w.t.Fatal(err)
 	}
 }
 
 func TestOwnership_AdoptsWhatNobodyControls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
-	w.service("nova-metadata", nil)
-	before := w.get(render.KindService, "nova-metadata").GetUID()
+	w.Inputs()
+	w.Create(w.service("nova-metadata"))
+	before := w.Get(render.KindService, "nova-metadata").GetUID()
 	w.run()
-	w.create(w.nova())
-	w.awaitReady()
-	n, err := w.live(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := w.get(render.KindService, "nova-metadata")
+	w.Create(w.Minimal())
+	w.AwaitReady()
+	n := w.MustLive()
+	s := w.Get(render.KindService, "nova-metadata")
 	if ref := metav1.GetControllerOf(s); s.GetUID() != before || ref == nil || ref.UID != n.UID {
 		t.Errorf("the Service is %s, controlled by %v", s.GetUID(), ref)
 	}
@@ -58,42 +48,34 @@ func TestOwnership_AdoptsWhatNobodyControls(t *testing.T) {
 func TestOwnership_RefusesWhatSomebodyElseControls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
-	owner := w.somebody()
-	w.service("nova-metadata", owner)
+	w.Inputs()
+	w.Theirs(w.service("nova-metadata"))
 	w.run()
-	w.create(w.nova())
-	want := fmt.Sprintf("apply Service %s/nova-metadata: it is controlled by ConfigMap theirs (rename or remove the other object, or rename this resource)", w.namespace)
-	w.awaitSays(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonApplyError, want)
-	w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
-	if got := fmt.Sprint(w.get(render.KindService, "nova-metadata").Object["spec"]); !strings.Contains(got, "app:theirs") {
+	w.Create(w.Minimal())
+	want := fmt.Sprintf("apply Service %s/nova-metadata: it is controlled by ConfigMap theirs (rename or remove the other object, or rename this resource)", w.Namespace)
+	w.AwaitSays(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonApplyError, want)
+	w.AwaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
+	if got := fmt.Sprint(w.Get(render.KindService, "nova-metadata").Object["spec"]); !strings.Contains(got, "app:theirs") {
 		t.Errorf("the foreign Service was written to: %s", got)
 	}
 	// What stands beside it comes up all the same.
 	for _, name := range []string{"nova", "nova-novncproxy"} {
-		cluster.Eventually(t, "Service "+name, func(context.Context) (bool, error) { return w.get(render.KindService, name) != nil, nil })
+		cluster.Eventually(t, "Service "+name, func(context.Context) (bool, error) { return w.Get(render.KindService, name) != nil, nil })
 	}
-	w.remove(render.KindService, "nova-metadata")
-	w.awaitReason(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonMetadataReady)
-	w.awaitReady()
+	w.Remove(render.KindService, "nova-metadata")
+	w.AwaitReason(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonMetadataReady)
+	w.AwaitReady()
 }
 
 func TestOwnership_StartsNothingOnAForeignSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
-	owner := w.somebody()
-	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-		Name: "nova-transport-url", Namespace: w.namespace,
-		OwnerReferences: controlledBy(owner),
-	}}
-	if err := w.client.Create(t.Context(), theirs); err != nil {
-		t.Fatal(err)
-	}
+	w.Inputs()
+	w.Theirs(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "nova-transport-url", Namespace: w.Namespace}})
 	w.run()
-	w.create(w.nova())
-	c := w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
-	if !strings.Contains(c.Message, "apply Secret "+w.namespace+"/nova-transport-url: it is controlled by ConfigMap theirs") {
+	w.Create(w.Minimal())
+	c := w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError)
+	if !strings.Contains(c.Message, "apply Secret "+w.Namespace+"/nova-transport-url: it is controlled by ConfigMap theirs") {
 		t.Errorf("message %q", c.Message)
 	}
 	// Nothing that would read it may start.
@@ -101,52 +83,31 @@ func TestOwnership_StartsNothingOnAForeignSecret(t *testing.T) {
 	if got := append(w.provisioned(), w.deployments()...); got != nil {
 		t.Errorf("%v rest on a Secret that is not ours", got)
 	}
-	w.remove(render.KindSecret, "nova-transport-url")
-	w.awaitReady()
+	w.Remove(render.KindSecret, "nova-transport-url")
+	w.AwaitReady()
 }
 
 func TestOwnership_AForeignJobProvesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
-	owner := w.somebody()
-	theirs := &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "nova-db-sync", Namespace: w.namespace,
-			OwnerReferences: controlledBy(owner),
-		},
+	w.Inputs()
+	w.Theirs(&batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: "nova-db-sync", Namespace: w.Namespace},
 		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "db-sync", Image: "example.com/theirs:1"}},
 		}}},
-	}
-	if err := w.client.Create(t.Context(), theirs); err != nil {
-		t.Fatal(err)
-	}
+	})
 	cluster.Eventually(t, "their Job to complete", func(context.Context) (bool, error) {
-		return strings.Contains(fmt.Sprint(w.get(render.KindJob, "nova-db-sync").Object["status"]), "Complete"), nil
+		return strings.Contains(fmt.Sprint(w.Get(render.KindJob, "nova-db-sync").Object["status"]), "Complete"), nil
 	})
 	w.run()
-	w.create(w.nova())
-	w.awaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonApplyError, fmt.Sprintf(
-		"apply Job.batch %s/nova-db-sync: it is controlled by ConfigMap theirs (rename or remove the other object, or rename this resource)", w.namespace))
+	w.Create(w.Minimal())
+	w.AwaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonApplyError, fmt.Sprintf(
+		"apply Job.batch %s/nova-db-sync: it is controlled by ConfigMap theirs (rename or remove the other object, or rename this resource)", w.Namespace))
 	w.pass()
 	if got := w.deployments(); got != nil {
 		t.Errorf("%v run on schemas nobody migrated", got)
 	}
-	w.remove(render.KindJob, "nova-db-sync")
-	w.awaitReady()
-}
-
-// somebody makes an object that can control others.
-func (w *world) somebody() *corev1.ConfigMap {
-	w.t.Helper()
-	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs", Namespace: w.namespace}}
-	if err := w.client.Create(w.t.Context(), owner); err != nil {
-		w.t.Fatal(err)
-	}
-	return owner
-}
-
-func controlledBy(owner *corev1.ConfigMap) []metav1.OwnerReference {
-	return []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))}
+	w.Remove(render.KindJob, "nova-db-sync")
+	w.AwaitReady()
 }

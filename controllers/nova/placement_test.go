@@ -23,13 +23,13 @@ import (
 	"github.com/c5c3/nova-operator/controllers/operator"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
-	"github.com/c5c3/nova-operator/test/surroundings"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // placed is a namespace on two clusters: the Nova is at home, its children and what they
 // refer to are on the target.
 type placed struct {
-	home, target *world
+	home, target *novaWorld
 	// edge names the registration, which lies in the namespace of the test.
 	edge string
 }
@@ -38,21 +38,14 @@ type placed struct {
 func newPlaced(t *testing.T, elsewhere *cluster.Cluster, change ...func(*operator.Options)) *placed {
 	t.Helper()
 	p := &placed{home: newWorld(t), edge: "edge"}
-	p.target = &world{t: t, namespace: p.home.namespace, config: elsewhere.Config}
-	var err error
-	if p.target.client, err = client.New(elsewhere.Config, client.Options{Scheme: p.home.client.Scheme()}); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.target.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.home.namespace}}); err != nil {
-		t.Fatal(err)
-	}
-	if p.target.surroundings, err = surroundings.StartIn(t.Context(), elsewhere.Config, p.home.namespace); err != nil {
-		t.Fatal(err)
-	}
-	p.target.inputs()
+	there := world.In(t, elsewhere, p.home.Namespace)
+	there.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: there.Namespace}})
+	there.Play(there.Namespace)
+	p.target = &novaWorld{Subject: world.Of(there, world.Novas)}
+	p.target.Inputs()
 	p.home.run(func(_ *rest.Config, o *operator.Options) {
-		o.ClustersNamespace = p.home.namespace
-		o.HTTP = p.target.surroundings.Network.Client()
+		o.ClustersNamespace = p.home.Namespace
+		o.HTTP = p.target.Surroundings.Network.Client()
 		for _, c := range change {
 			c(o)
 		}
@@ -61,32 +54,27 @@ func newPlaced(t *testing.T, elsewhere *cluster.Cluster, change ...func(*operato
 }
 
 func (p *placed) nova() *v1alpha1.Nova {
-	n := p.home.nova()
+	n := p.home.Minimal()
 	n.Spec.TargetClusterRef = &v1alpha1.TargetClusterRefSpec{Name: p.edge}
 	return n
 }
 
 // registers makes the target known under its name.
 func (p *placed) registers(namespaces ...string) {
-	p.home.t.Helper()
+	p.home.T.Helper()
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: p.edge, Namespace: p.home.namespace, Labels: map[string]string{clusters.Label: "true"}},
-		Data:       map[string][]byte{"kubeconfig": kubeconfigOf(p.home.t, p.target.config)},
+		ObjectMeta: metav1.ObjectMeta{Name: p.edge, Namespace: p.home.Namespace, Labels: map[string]string{clusters.Label: "true"}},
+		Data:       map[string][]byte{"kubeconfig": kubeconfigOf(p.home.T, p.target.Cluster.Config)},
 	}
 	if len(namespaces) > 0 {
 		secret.Data["namespaces"] = []byte(strings.Join(namespaces, ", "))
 	}
-	if err := p.home.client.Create(p.home.t.Context(), secret); err != nil {
-		p.home.t.Fatal(err)
-	}
+	p.home.Create(secret)
 }
 
 func (p *placed) deregisters() {
-	p.home.t.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: p.edge, Namespace: p.home.namespace}}
-	if err := p.home.client.Delete(p.home.t.Context(), secret); err != nil {
-		p.home.t.Fatal(err)
-	}
+	p.home.T.Helper()
+	p.home.Remove(render.KindSecret, p.edge)
 }
 
 // kubeconfigOf writes a client configuration with everything in it.
@@ -110,33 +98,14 @@ func kubeconfigOf(t *testing.T, config *rest.Config) []byte {
 
 // labelled lists what carries the marks of a Nova on a cluster, as kind/name, whoever
 // controls it.
-func (w *world) labelled() (names []string) {
-	w.t.Helper()
-	w.eachChild(func(u *unstructured.Unstructured) {
+func (w *novaWorld) labelled() (names []string) {
+	w.T.Helper()
+	w.EachChild(func(u *unstructured.Unstructured) {
 		if u.GetLabels()[apply.LabelOwnerName] == "nova" {
 			names = append(names, u.GetKind()+"/"+u.GetName())
 		}
 	})
 	return names
-}
-
-func (w *world) awaitGone() {
-	w.t.Helper()
-	cluster.Eventually(w.t, "the Nova to go", func(ctx context.Context) (bool, error) {
-		_, err := w.live(ctx)
-		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
-	})
-}
-
-func (w *world) deleteNova() {
-	w.t.Helper()
-	n, err := w.live(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := w.client.Delete(w.t.Context(), n); err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 func TestPlacement(t *testing.T) {
@@ -161,13 +130,10 @@ func TestPlacement(t *testing.T) {
 
 func placedLife(t *testing.T, elsewhere *cluster.Cluster) {
 	p := newPlaced(t, elsewhere)
-	p.registers(p.home.namespace)
-	p.home.create(p.nova())
-	p.home.awaitReady()
-	n, err := p.home.live(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p.registers(p.home.Namespace)
+	p.home.Create(p.nova())
+	p.home.AwaitReady()
+	n := p.home.MustLive()
 	if got := fmt.Sprint(n.Finalizers); got != fmt.Sprint([]string{v1alpha1.FinalizerNova, v1alpha1.FinalizerRemoteChildren}) {
 		t.Errorf("finalizers %s", got)
 	}
@@ -177,7 +143,7 @@ func placedLife(t *testing.T, elsewhere *cluster.Cluster) {
 	if got := len(p.target.labelled()); got < 15 {
 		t.Errorf("%d children on the target", got)
 	}
-	p.target.eachChild(func(u *unstructured.Unstructured) {
+	p.target.EachChild(func(u *unstructured.Unstructured) {
 		if u.GetLabels()[apply.LabelOwnerName] == "" {
 			return
 		}
@@ -192,38 +158,38 @@ func placedLife(t *testing.T, elsewhere *cluster.Cluster) {
 
 	before := p.versions()
 	p.home.settled()
-	p.home.edit(func(n *v1alpha1.Nova) { metav1.SetMetaDataAnnotation(&n.ObjectMeta, "look", "again") })
+	p.home.Edit(func(n *v1alpha1.Nova) { metav1.SetMetaDataAnnotation(&n.ObjectMeta, "look", "again") })
 	p.home.settled()
 	if after := p.versions(); fmt.Sprint(before) != fmt.Sprint(after) {
 		t.Errorf("a pass without a change wrote: %v, then %v", before, after)
 	}
 
 	p.home.promptly(func() { // drift
-		u := p.target.get(render.KindService, "nova-metadata")
-		if err := p.target.client.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app.kubernetes.io/name":"mine"}}}`))); err != nil {
+		u := p.target.Get(render.KindService, "nova-metadata")
+		if err := p.target.Client.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app.kubernetes.io/name":"mine"}}}`))); err != nil {
 			t.Fatal(err)
 		}
-		p.home.awaitEvent(v1alpha1.EventDriftCorrected, "nova-metadata")
+		p.home.AwaitEvent(v1alpha1.EventDriftCorrected, "nova-metadata")
 	})
 	p.home.promptly(func() { // an input
-		p.target.secret("nova-service", map[string]string{"password": "marked-s3cret-rotated"})
+		p.target.Secret("nova-service", map[string]string{"password": "marked-s3cret-rotated"})
 		cluster.Eventually(t, "a new digest", func(context.Context) (bool, error) {
 			return fmt.Sprint(p.versions()["Deployment/nova"]) != fmt.Sprint(before["Deployment/nova"]), nil
 		})
 	})
-	p.home.awaitReady()
+	p.home.AwaitReady()
 
-	p.home.deleteNova()
-	p.home.awaitGone()
+	p.home.Delete()
+	p.home.AwaitGone()
 	cluster.Eventually(t, "an empty target", func(context.Context) (bool, error) { return len(p.target.labelled()) == 0, nil })
-	p.home.awaitEvent(v1alpha1.EventDatabaseFinalized)
+	p.home.AwaitEvent(v1alpha1.EventDatabaseFinalized)
 }
 
 // versions are the generations of what is on the target.
 func (p *placed) versions() map[string]int64 {
-	p.home.t.Helper()
+	p.home.T.Helper()
 	out := map[string]int64{}
-	p.target.eachChild(func(u *unstructured.Unstructured) {
+	p.target.EachChild(func(u *unstructured.Unstructured) {
 		if u.GetLabels()[apply.LabelOwnerName] != "" {
 			out[u.GetKind()+"/"+u.GetName()] = u.GetGeneration()
 		}
@@ -233,14 +199,11 @@ func (p *placed) versions() map[string]int64 {
 
 func placedNowhere(t *testing.T, elsewhere *cluster.Cluster) {
 	p := newPlaced(t, elsewhere)
-	p.home.create(p.nova())
-	p.home.awaitSays(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "cluster not found")
-	p.home.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
+	p.home.Create(p.nova())
+	p.home.AwaitSays(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "cluster not found")
+	p.home.AwaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
 	p.home.settled()
-	n, err := p.home.live(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := p.home.MustLive()
 	if len(n.Finalizers) > 0 {
 		t.Errorf("finalizers %v on a Nova whose children are out of reach", n.Finalizers)
 	}
@@ -252,37 +215,37 @@ func placedNowhere(t *testing.T, elsewhere *cluster.Cluster) {
 	}
 	p.home.promptly(func() {
 		p.registers()
-		p.home.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretsAvailable)
+		p.home.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonSecretsAvailable)
 	})
 	p.deregisters()
-	p.home.awaitSays(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "cluster not found")
+	p.home.AwaitSays(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "cluster not found")
 	if len(p.target.labelled()) == 0 {
 		t.Error("the children went with the registration")
 	}
 	p.registers()
-	p.home.awaitReady()
+	p.home.AwaitReady()
 }
 
 func placedAbandons(t *testing.T, elsewhere *cluster.Cluster) {
 	const limit = 10 * time.Second
 	p := newPlaced(t, elsewhere, func(o *operator.Options) { o.AbandonAfter = limit })
 	p.registers()
-	p.home.create(p.nova())
-	p.home.awaitReady()
+	p.home.Create(p.nova())
+	p.home.AwaitReady()
 	p.deregisters()
-	p.home.awaitSays(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "cluster not found")
+	p.home.AwaitSays(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonTargetClusterUnavailable, "cluster not found")
 	start := time.Now()
-	p.home.deleteNova()
+	p.home.Delete()
 	cluster.Eventually(t, "the wait to be told", func(ctx context.Context) (bool, error) {
-		n, err := p.home.live(ctx)
+		n, err := p.home.Live(ctx)
 		if err != nil {
 			return false, err
 		}
 		return strings.Contains(fmt.Sprint(n.Status.Conditions), "target cluster edge does not resolve; waiting at least 5m0s before abandoning its children"), nil
 	})
-	p.home.awaitEvent(v1alpha1.EventRemoteChildrenAbandoned, "MariaDB Databases, Users, and Grants")
-	p.home.awaitEvent(v1alpha1.EventRemoteChildrenAbandoned, "labelled as owned by this Nova")
-	p.home.awaitGone()
+	p.home.AwaitEvent(v1alpha1.EventRemoteChildrenAbandoned, "MariaDB Databases, Users, and Grants")
+	p.home.AwaitEvent(v1alpha1.EventRemoteChildrenAbandoned, "labelled as owned by this Nova")
+	p.home.AwaitGone()
 	if took := time.Since(start); took < limit-2*time.Second { // a deletion timestamp has whole seconds
 		t.Errorf("abandoned after %s", took)
 	}
@@ -294,28 +257,26 @@ func placedAbandons(t *testing.T, elsewhere *cluster.Cluster) {
 func placedBesideOthers(t *testing.T, elsewhere *cluster.Cluster) {
 	p := newPlaced(t, elsewhere)
 	theirs := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "nova-metadata", Namespace: p.target.namespace, Labels: map[string]string{"team": "blue"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "nova-metadata", Namespace: p.target.Namespace, Labels: map[string]string{"team": "blue"}},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 	}
-	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "bystander", Namespace: p.target.namespace, Labels: map[string]string{
-		apply.LabelOwnerKind: "NovaCompute", apply.LabelOwnerName: "nova", apply.LabelOwnerNamespace: p.target.namespace,
+	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "bystander", Namespace: p.target.Namespace, Labels: map[string]string{
+		apply.LabelOwnerKind: "NovaCompute", apply.LabelOwnerName: "nova", apply.LabelOwnerNamespace: p.target.Namespace,
 	}}}
 	for _, o := range []client.Object{theirs, other} {
-		if err := p.target.client.Create(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		p.target.Create(o)
 	}
 	p.registers()
-	p.home.create(p.nova())
-	c := p.home.awaitReason(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonApplyError)
+	p.home.Create(p.nova())
+	c := p.home.AwaitReason(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonApplyError)
 	if !strings.Contains(c.Message, "refusing to adopt pre-existing") {
 		t.Errorf("it says %s", c.Message)
 	}
-	p.home.deleteNova()
-	p.home.awaitGone()
+	p.home.Delete()
+	p.home.AwaitGone()
 	for _, o := range []client.Object{theirs, other} {
 		uid := o.GetUID()
-		if err := p.target.client.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil || o.GetUID() != uid || o.GetDeletionTimestamp() != nil {
+		if err := p.target.Client.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil || o.GetUID() != uid || o.GetDeletionTimestamp() != nil {
 			t.Errorf("%s of somebody else: %v", o.GetName(), err)
 		}
 	}
@@ -329,20 +290,18 @@ func placedWithALongName(t *testing.T, elsewhere *cluster.Cluster) {
 	p.registers()
 	n := p.nova()
 	n.Name = strings.Repeat("n", 64)
-	if err := p.home.client.Create(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
+	p.home.Create(n)
 	cluster.Eventually(t, "the refusal", func(ctx context.Context) (bool, error) {
-		if err := p.home.client.Get(ctx, client.ObjectKeyFromObject(n), n); err != nil {
+		if err := p.home.Client.Get(ctx, client.ObjectKeyFromObject(n), n); err != nil {
 			return false, err
 		}
 		return strings.Contains(fmt.Sprint(n.Status.Conditions), "the name has 64 characters"), nil
 	})
-	if err := p.home.client.Delete(t.Context(), n); err != nil {
+	if err := p.home.Client.Delete(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
 	cluster.Eventually(t, "the Nova to go", func(ctx context.Context) (bool, error) {
-		err := p.home.client.Get(ctx, client.ObjectKeyFromObject(n), n)
+		err := p.home.Client.Get(ctx, client.ObjectKeyFromObject(n), n)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 }
@@ -350,9 +309,9 @@ func placedWithALongName(t *testing.T, elsewhere *cluster.Cluster) {
 func placedOutOfScope(t *testing.T, elsewhere *cluster.Cluster) {
 	p := newPlaced(t, elsewhere)
 	p.registers("kube-system")
-	p.home.create(p.nova())
+	p.home.Create(p.nova())
 	cluster.Eventually(t, "the scope to be told", func(ctx context.Context) (bool, error) {
-		n, err := p.home.live(ctx)
+		n, err := p.home.Live(ctx)
 		if err != nil {
 			return false, err
 		}

@@ -12,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,7 +22,7 @@ import (
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 	"github.com/c5c3/nova-operator/test/process"
-	"github.com/c5c3/nova-operator/test/surroundings"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 var errDead = errors.New("the manager is dead")
@@ -71,7 +72,7 @@ func (r *reaper) next(died chan<- struct{}) func(*rest.Config, *operator.Options
 	}
 	return func(c *rest.Config, _ *operator.Options) {
 		c.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(req *http.Request) (*http.Response, error) {
+			return world.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				if isDead() {
 					return nil, errDead
 				}
@@ -97,9 +98,9 @@ func (r *reaper) next(died chan<- struct{}) func(*rest.Config, *operator.Options
 func TestRestart_AfterEachWriteComesToTheSameEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
+	w.Inputs()
 	jobs := w.jobsSeen()
-	w.create(w.nova())
+	w.Create(w.Minimal())
 	reaper := &reaper{survived: map[string]int{}}
 	for alive := false; !alive; {
 		died := make(chan struct{})
@@ -110,7 +111,7 @@ func TestRestart_AfterEachWriteComesToTheSameEnd(t *testing.T) {
 				return true, nil
 			default:
 			}
-			n, err := w.live(ctx)
+			n, err := w.Live(ctx)
 			alive = err == nil && meta.IsStatusConditionTrue(n.Status.Conditions, v1alpha1.ConditionReady)
 			return alive, err
 		})
@@ -122,11 +123,11 @@ func TestRestart_AfterEachWriteComesToTheSameEnd(t *testing.T) {
 	if len(reaper.survived) < len(minimalInventory) {
 		t.Errorf("writes it died after: %v", reaper.survived)
 	}
-	w.awaitReady()
+	w.AwaitReady()
 	if diff := cmp.Diff(minimalInventory, nameless(w.inventory())); diff != "" {
 		t.Error(diff)
 	}
-	if n, err := w.live(t.Context()); err != nil || len(n.Status.Cells) != 2 || n.Status.InstalledRelease != "2026.1" {
+	if n, err := w.Live(t.Context()); err != nil || len(n.Status.Cells) != 2 || n.Status.InstalledRelease != "2026.1" {
 		t.Errorf("the status ends as %+v (%v)", n.Status, err)
 	}
 	for _, name := range roles {
@@ -143,17 +144,10 @@ func TestRestart_AfterEachWriteComesToTheSameEnd(t *testing.T) {
 }
 
 // jobsSeen follows the db-sync Jobs. The returned function tells which there were.
-func (w *world) jobsSeen() func() map[types.UID]bool {
-	w.t.Helper()
-	watching, err := client.NewWithWatch(w.config, client.Options{Scheme: w.client.Scheme()})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(w.t.Context())
-	jobs, err := watching.Watch(ctx, &batchv1.JobList{}, client.InNamespace(w.namespace))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+func (w *novaWorld) jobsSeen() func() map[types.UID]bool {
+	w.T.Helper()
+	ctx, cancel := context.WithCancel(w.T.Context())
+	jobs := w.watch(ctx, &batchv1.JobList{})
 	seen := map[types.UID]bool{}
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -186,15 +180,12 @@ func TestRestart_OfTheAPIServerWithTheRightsOfAnInstallation(t *testing.T) {
 	t.Parallel()
 	c := cluster.StartFor(t, options())
 	w := newWorldOn(t, c)
-	if err := process.InstallRole(t.Context(), c.Config, w.client, "../.."); err != nil {
+	if err := process.InstallRole(t.Context(), c.Config, w.Client, "../.."); err != nil {
 		t.Fatal(err)
 	}
-	var err error
-	if w.surroundings, err = surroundings.Start(t.Context(), c.Config); err != nil {
-		t.Fatal(err)
-	}
-	w.inputs()
-	w.clusterStore(v1alpha1.DefaultSecretStoreName)
+	w.Play(metav1.NamespaceAll)
+	w.Inputs()
+	w.Foreign(render.KindClusterSecretStore, v1alpha1.DefaultSecretStoreName)
 	w.run(own)
 	w.useEveryRight()
 	if refused := logs.mentioning("forbidden", process.ServiceAccount); len(refused) > 0 {
@@ -202,22 +193,22 @@ func TestRestart_OfTheAPIServerWithTheRightsOfAnInstallation(t *testing.T) {
 	}
 
 	// Killed in the middle of an install.
-	w.surroundings.Pause("Grant")
-	n := w.nova()
+	w.Surroundings.Pause("Grant")
+	n := w.Minimal()
 	n.Spec.SecretStoreRef = nil
-	w.create(n)
-	w.awaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonWaitingForDatabase)
+	w.Create(n)
+	w.AwaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonWaitingForDatabase)
 	w.restartAPIServer(c)
-	if err := w.surroundings.Resume(t.Context(), "Grant"); err != nil {
+	if err := w.Surroundings.Resume(t.Context(), "Grant"); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitReady()
+	w.AwaitReady()
 	synced, before := w.dbSync(), w.inventory()
 
 	// Killed while nothing happens.
 	w.restartAPIServer(c)
 	w.pass()
-	w.awaitReady()
+	w.AwaitReady()
 	if diff := cmp.Diff(before, w.inventory()); diff != "" {
 		t.Error(diff)
 	}
@@ -232,38 +223,38 @@ func TestRestart_OfTheAPIServerWithTheRightsOfAnInstallation(t *testing.T) {
 }
 
 // useEveryRight takes a Nova with all that is optional through its life.
-func (w *world) useEveryRight() {
-	w.t.Helper()
-	n := w.nova()
+func (w *novaWorld) useEveryRight() {
+	w.T.Helper()
+	n := w.Minimal()
 	n.Spec.SecretStoreRef = nil
 	n.Spec.NetworkPolicy = &v1alpha1.NetworkPolicySpec{Ingress: []v1alpha1.NetworkPolicyIngressSource{{}}}
 	n.Spec.Gateway = &v1alpha1.GatewaySpec{ParentRef: v1alpha1.GatewayParentRefSpec{Name: "gw"}, Hostname: "nova.example.com"}
 	n.Spec.Autoscaling = &v1alpha1.AutoscalingSpec{MaxReplicas: 3, TargetCPUUtilization: new(int32(80))}
 	n.Spec.Scheduler.Deployment.VerticalAutoscaling = &v1alpha1.VerticalAutoscalingSpec{UpdateMode: "Off"}
-	w.create(n)
-	w.awaitReady()
+	w.Create(n)
+	w.AwaitReady()
 	w.tag("2026.1-next")
 	for _, name := range roles {
 		w.awaitImage(name, "registry.example.com/nova:2026.1-next")
 	}
-	w.awaitReady()
-	w.edit(func(n *v1alpha1.Nova) {
+	w.AwaitReady()
+	w.Edit(func(n *v1alpha1.Nova) {
 		n.Spec.NetworkPolicy, n.Spec.Gateway, n.Spec.Autoscaling, n.Spec.Scheduler.Deployment.VerticalAutoscaling = nil, nil, nil, nil
 	})
-	w.awaitReady()
-	w.awaitEvent(v1alpha1.EventDatabaseSynced)
-	if err := w.client.Delete(w.t.Context(), n); err != nil {
-		w.t.Fatal(err)
+	w.AwaitReady()
+	w.AwaitEvent(v1alpha1.EventDatabaseSynced)
+	if err := w.Client.Delete(w.T.Context(), n); err != nil {
+		w.T.Fatal(err)
 	}
-	cluster.Eventually(w.t, "the Nova and its Deployments to go", func(ctx context.Context) (bool, error) {
-		_, err := w.live(ctx)
-		return apierrors.IsNotFound(err) && w.get(render.KindDeployment, "nova") == nil && w.get(render.KindGrant, "nova") == nil, client.IgnoreNotFound(err)
+	cluster.Eventually(w.T, "the Nova and its Deployments to go", func(ctx context.Context) (bool, error) {
+		_, err := w.Live(ctx)
+		return apierrors.IsNotFound(err) && w.Get(render.KindDeployment, "nova") == nil && w.Get(render.KindGrant, "nova") == nil, client.IgnoreNotFound(err)
 	})
 }
 
-func (w *world) restartAPIServer(c *cluster.Cluster) {
-	w.t.Helper()
-	if err := errors.Join(c.StopAPIServer(w.t.Context()), c.StartAPIServer(w.t.Context())); err != nil {
-		w.t.Fatal(err)
+func (w *novaWorld) restartAPIServer(c *cluster.Cluster) {
+	w.T.Helper()
+	if err := errors.Join(c.StopAPIServer(w.T.Context()), c.StartAPIServer(w.T.Context())); err != nil {
+		w.T.Fatal(err)
 	}
 }

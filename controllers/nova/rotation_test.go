@@ -13,6 +13,8 @@ import (
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
+	"github.com/c5c3/nova-operator/test/surroundings"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // derivedSecrets are what a Nova with a remote contract makes of its credentials.
@@ -32,42 +34,42 @@ type snapshot struct {
 	DBSync string
 }
 
-func (w *world) snapshot() snapshot {
-	w.t.Helper()
+func (w *novaWorld) snapshot() snapshot {
+	w.T.Helper()
 	s := snapshot{Generations: map[string]int64{}, Data: map[string]map[string][]byte{}, UIDs: map[string]string{}}
 	for _, name := range roles {
 		s.Generations[name] = w.deployment(name).Generation
 	}
 	for _, name := range derivedSecrets {
 		secret := &corev1.Secret{}
-		if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, secret); err != nil {
-			w.t.Fatal(err)
+		if err := w.Client.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, secret); err != nil {
+			w.T.Fatal(err)
 		}
 		s.Data[name], s.UIDs[name] = secret.Data, string(secret.UID)
 	}
-	s.DBSync = string(w.get(render.KindJob, "nova-db-sync").GetUID())
+	s.DBSync = string(w.Get(render.KindJob, "nova-db-sync").GetUID())
 	return s
 }
 
 // everything is a Nova with each credential it can have, and their Secrets.
-func everything(t *testing.T) *world {
+func everything(t *testing.T) *novaWorld {
 	t.Helper()
 	w := newWorld(t)
-	w.inputs()
-	w.secret("nova-ca", map[string]string{"ca.crt": "s3cret-ca"})
-	w.secret("nova-remote", bus("rabbit://remote:s3cret@bus.example.com:5671/"))
+	w.Inputs()
+	w.Secret("nova-ca", map[string]string{"ca.crt": "s3cret-ca"})
+	w.Secret("nova-remote", bus("rabbit://remote:s3cret@bus.example.com:5671/"))
 	w.run()
-	n := w.nova()
+	n := w.Minimal()
 	remote(n)
-	w.create(n)
-	w.awaitReady()
+	w.Create(n)
+	w.AwaitReady()
 	return w
 }
 
 // defaultUser is what the surroundings make for a broker.
-func (w *world) defaultUser() map[string]string {
+func (w *novaWorld) defaultUser() map[string]string {
 	return map[string]string{
-		"username": "default_user", "password": "made-by-the-surroundings", "host": "rabbitmq." + w.namespace + ".svc", "port": "5672",
+		"username": "default_user", "password": surroundings.Password, "host": "rabbitmq." + w.Namespace + ".svc", "port": "5672",
 	}
 }
 
@@ -80,10 +82,10 @@ func TestRotation_AClosedGateTouchesNothing(t *testing.T) {
 		full   map[string]string
 		reason string
 	}{
-		{"nova-api-db", secrets["nova-api-db"], v1alpha1.ReasonWaitingForDBCredentials},
-		{"nova-db", secrets["nova-db"], v1alpha1.ReasonWaitingForDBCredentials},
-		{"nova-service", secrets["nova-service"], v1alpha1.ReasonWaitingForServiceUserCredentials},
-		{"nova-shared", secrets["nova-shared"], v1alpha1.ReasonWaitingForMetadataSharedSecret},
+		{"nova-api-db", world.Novas.Secrets["nova-api-db"], v1alpha1.ReasonWaitingForDBCredentials},
+		{"nova-db", world.Novas.Secrets["nova-db"], v1alpha1.ReasonWaitingForDBCredentials},
+		{"nova-service", world.Novas.Secrets["nova-service"], v1alpha1.ReasonWaitingForServiceUserCredentials},
+		{"nova-shared", world.Novas.Secrets["nova-shared"], v1alpha1.ReasonWaitingForMetadataSharedSecret},
 		{"nova-ca", map[string]string{"ca.crt": "s3cret-ca"}, v1alpha1.ReasonWaitingForMessagingCA},
 		{"rabbitmq-default-user", w.defaultUser(), v1alpha1.ReasonWaitingForMessagingCredentials},
 	} {
@@ -100,22 +102,22 @@ func TestRotation_AClosedGateTouchesNothing(t *testing.T) {
 			do     func()
 			reason string
 		}{
-			{"deleted", func() { w.remove(render.KindSecret, tc.secret) }, tc.reason},
-			{"without keys", func() { w.secret(tc.secret, nil) }, tc.reason},
-			{"with empty values", func() { w.secret(tc.secret, empty) }, emptied},
+			{"deleted", func() { w.Remove(render.KindSecret, tc.secret) }, tc.reason},
+			{"without keys", func() { w.Secret(tc.secret, nil) }, tc.reason},
+			{"with empty values", func() { w.Secret(tc.secret, empty) }, emptied},
 		} {
 			w.promptly(func() {
 				spoilt.do()
-				w.awaitReason(v1alpha1.ConditionSecretsReady, spoilt.reason)
-				w.awaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
+				w.AwaitReason(v1alpha1.ConditionSecretsReady, spoilt.reason)
+				w.AwaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
 			})
 			if diff := cmp.Diff(before, w.snapshot()); diff != "" {
 				t.Errorf("%s %s: %s", tc.secret, spoilt.how, diff)
 			}
 		}
 		w.promptly(func() {
-			w.secret(tc.secret, tc.full)
-			w.awaitReady()
+			w.Secret(tc.secret, tc.full)
+			w.AwaitReady()
 		})
 		if diff := cmp.Diff(before, w.snapshot()); diff != "" {
 			t.Errorf("%s restored: %s", tc.secret, diff)
@@ -185,7 +187,7 @@ func TestRotation_RollsWhatCarriesTheDigest(t *testing.T) {
 	} {
 		before := w.snapshot()
 		w.promptly(func() {
-			w.secret(tc.secret, tc.data)
+			w.Secret(tc.secret, tc.data)
 			cluster.Eventually(t, "the rotation of "+tc.secret, func(context.Context) (bool, error) {
 				now := w.snapshot()
 				if diff := cmp.Diff(tc.changes, changedKeys(before, now)) + cmp.Diff(tc.rolls, rolled(before, now)); diff != "" {
@@ -210,10 +212,10 @@ func TestRotation_RollsWhatCarriesTheDigest(t *testing.T) {
 }
 
 // awaitRolled waits until every Deployment is at its generation and the Nova is Ready.
-func (w *world) awaitRolled() {
-	w.t.Helper()
-	w.awaitReady()
-	cluster.Eventually(w.t, "the Deployments to settle", func(context.Context) (bool, error) {
+func (w *novaWorld) awaitRolled() {
+	w.T.Helper()
+	w.AwaitReady()
+	cluster.Eventually(w.T, "the Deployments to settle", func(context.Context) (bool, error) {
 		for _, name := range roles {
 			d := w.deployment(name)
 			if d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas < *d.Spec.Replicas || d.Status.Replicas != d.Status.UpdatedReplicas {
@@ -222,7 +224,7 @@ func (w *world) awaitRolled() {
 		}
 		return true, nil
 	})
-	w.awaitReady()
+	w.AwaitReady()
 }
 
 // changedKeys are the keys of the derived Secrets that differ, by Secret.

@@ -16,19 +16,19 @@ import (
 )
 
 // scale does what the HPA's controller does to a Deployment.
-func (w *world) scale(name string, replicas int32) {
-	w.t.Helper()
+func (w *novaWorld) scale(name string, replicas int32) {
+	w.T.Helper()
 	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-	err := w.client.SubResource("scale").Update(w.t.Context(), w.deployment(name),
+	err := w.Client.SubResource("scale").Update(w.T.Context(), w.deployment(name),
 		client.WithSubResourceBody(scale), client.FieldOwner("kube-controller-manager"))
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 }
 
-func (w *world) awaitReplicas(name string, replicas int32) {
-	w.t.Helper()
-	cluster.Eventually(w.t, fmt.Sprintf("%s to have %d replicas", name, replicas), func(context.Context) (bool, error) {
+func (w *novaWorld) awaitReplicas(name string, replicas int32) {
+	w.T.Helper()
+	cluster.Eventually(w.T, fmt.Sprintf("%s to have %d replicas", name, replicas), func(context.Context) (bool, error) {
 		if got := *w.deployment(name).Spec.Replicas; got != replicas {
 			return false, fmt.Errorf("it has %d", got)
 		}
@@ -39,18 +39,18 @@ func (w *world) awaitReplicas(name string, replicas int32) {
 func TestHPA_OwnsTheReplicasWhileItIsThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.inputs()
+	w.Inputs()
 	stop := w.run()
-	n := w.nova()
+	n := w.Minimal()
 	n.Spec.API.Deployment.Replicas = 2
-	w.create(n)
-	w.awaitReady()
+	w.Create(n)
+	w.AwaitReady()
 	w.awaitReplicas("nova", 2)
-	w.edit(func(n *v1alpha1.Nova) {
+	w.Edit(func(n *v1alpha1.Nova) {
 		n.Spec.Autoscaling = &v1alpha1.AutoscalingSpec{MinReplicas: new(int32(1)), MaxReplicas: 6, TargetCPUUtilization: new(int32(80))}
 	})
-	w.awaitReason(v1alpha1.ConditionHPAReady, v1alpha1.ReasonHPAReady)
-	w.awaitReady()
+	w.AwaitReason(v1alpha1.ConditionHPAReady, v1alpha1.ReasonHPAReady)
+	w.AwaitReady()
 	w.region("RegionOne")
 	if got := *w.deployment("nova").Spec.Replicas; got != 2 {
 		t.Errorf("%d replicas before the autoscaler acts, want the 2 that ran", got)
@@ -60,13 +60,13 @@ func TestHPA_OwnsTheReplicasWhileItIsThere(t *testing.T) {
 	w.scale("nova", 4)
 	w.region("RegionTwo")
 	w.pass()
-	w.awaitReady()
+	w.AwaitReady()
 	if got := *w.deployment("nova").Spec.Replicas; got != 4 {
 		t.Errorf("%d replicas after a pass, want the autoscaler's 4", got)
 	}
 	w.scale("nova", 3)
 	w.pass()
-	w.awaitReady()
+	w.AwaitReady()
 	if got := *w.deployment("nova").Spec.Replicas; got != 3 {
 		t.Errorf("%d replicas after a pass, want the autoscaler's 3", got)
 	}
@@ -79,15 +79,15 @@ func TestHPA_OwnsTheReplicasWhileItIsThere(t *testing.T) {
 		t.Errorf("%d replicas after a restart, want the autoscaler's 3", got)
 	}
 
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.Autoscaling = nil })
-	w.awaitSays(v1alpha1.ConditionHPAReady, v1alpha1.ReasonHPANotRequired, "Autoscaling is not configured")
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.Autoscaling = nil })
+	w.AwaitSays(v1alpha1.ConditionHPAReady, v1alpha1.ReasonHPANotRequired, "Autoscaling is not configured")
 	w.awaitReplicas("nova", 2)
 	cluster.Eventually(t, "the autoscaler to go", func(context.Context) (bool, error) {
-		return w.get(render.KindHPA, "nova") == nil, nil
+		return w.Get(render.KindHPA, "nova") == nil, nil
 	})
-	w.awaitReady()
+	w.AwaitReady()
 	if events := w.said(v1alpha1.EventFieldConflict); events != 0 {
-		t.Errorf("handing the replicas over made %d conflicts: %s", events, w.awaitEvent(v1alpha1.EventFieldConflict))
+		t.Errorf("handing the replicas over made %d conflicts: %s", events, w.AwaitEvent(v1alpha1.EventFieldConflict))
 	}
 }
 
@@ -98,8 +98,8 @@ func TestVPA_FollowsTheOptIns(t *testing.T) {
 		n.Spec.API.Deployment = v1alpha1.DeploymentSpec{Replicas: 1, VerticalAutoscaling: vertical}
 		n.Spec.Scheduler.Deployment = v1alpha1.DeploymentSpec{Replicas: 1, VerticalAutoscaling: vertical}
 	})
-	w.awaitSays(v1alpha1.ConditionVPAReady, v1alpha1.ReasonVPAReady, "VerticalPodAutoscalers are configured: nova-scheduler, nova")
-	spec, _, _ := unstructured.NestedMap(w.get(render.KindVPA, "nova-scheduler").Object, "spec")
+	w.AwaitSays(v1alpha1.ConditionVPAReady, v1alpha1.ReasonVPAReady, "VerticalPodAutoscalers are configured: nova-scheduler, nova")
+	spec, _, _ := unstructured.NestedMap(w.Get(render.KindVPA, "nova-scheduler").Object, "spec")
 	want := map[string]any{
 		"targetRef":    map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "nova-scheduler"},
 		"updatePolicy": map[string]any{"updateMode": "Initial", "minReplicas": int64(2)},
@@ -110,15 +110,15 @@ func TestVPA_FollowsTheOptIns(t *testing.T) {
 	if diff := cmp.Diff(want, spec); diff != "" {
 		t.Error(diff)
 	}
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.API.Deployment.VerticalAutoscaling = nil })
-	w.awaitSays(v1alpha1.ConditionVPAReady, v1alpha1.ReasonVPAReady, "VerticalPodAutoscalers are configured: nova-scheduler")
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.API.Deployment.VerticalAutoscaling = nil })
+	w.AwaitSays(v1alpha1.ConditionVPAReady, v1alpha1.ReasonVPAReady, "VerticalPodAutoscalers are configured: nova-scheduler")
 	cluster.Eventually(t, "the API's autoscaler to go", func(context.Context) (bool, error) {
-		return w.get(render.KindVPA, "nova") == nil, nil
+		return w.Get(render.KindVPA, "nova") == nil, nil
 	})
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.Scheduler.Deployment.VerticalAutoscaling = nil })
-	w.awaitSays(v1alpha1.ConditionVPAReady, v1alpha1.ReasonVPANotRequired, "no workload opts into vertical autoscaling")
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.Scheduler.Deployment.VerticalAutoscaling = nil })
+	w.AwaitSays(v1alpha1.ConditionVPAReady, v1alpha1.ReasonVPANotRequired, "no workload opts into vertical autoscaling")
 	cluster.Eventually(t, "the scheduler's autoscaler to go", func(context.Context) (bool, error) {
-		return w.get(render.KindVPA, "nova-scheduler") == nil, nil
+		return w.Get(render.KindVPA, "nova-scheduler") == nil, nil
 	})
-	w.awaitReady()
+	w.AwaitReady()
 }

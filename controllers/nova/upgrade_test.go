@@ -22,21 +22,10 @@ var roles = []string{"nova-conductor", "nova-scheduler", "nova-metadata", "nova-
 
 // follow notes, in order, each phase the status shows and each Deployment that takes
 // another image, until stopped.
-func (w *world) follow(ctx context.Context) (stop func() []string) {
-	w.t.Helper()
-	watching, err := client.NewWithWatch(w.config, client.Options{Scheme: w.client.Scheme()})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+func (w *novaWorld) follow(ctx context.Context) (stop func() []string) {
+	w.T.Helper()
 	ctx, cancel := context.WithCancel(ctx)
-	novas, err := watching.Watch(ctx, &v1alpha1.NovaList{}, client.InNamespace(w.namespace))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	apps, err := watching.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(w.namespace))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	novas, apps := w.watch(ctx, &v1alpha1.NovaList{}), w.watch(ctx, &appsv1.DeploymentList{})
 	done := make(chan []string, 1)
 	go func() {
 		var steps []string
@@ -83,29 +72,29 @@ func (closed) Stop()                          {}
 func (closed) ResultChan() <-chan watch.Event { return nil }
 
 // to edits release and tag in one.
-func (w *world) to(release, tag string) {
-	w.t.Helper()
-	w.edit(func(n *v1alpha1.Nova) { n.Spec.OpenStackRelease, n.Spec.Image.Tag = release, tag })
+func (w *novaWorld) to(release, tag string) {
+	w.T.Helper()
+	w.Edit(func(n *v1alpha1.Nova) { n.Spec.OpenStackRelease, n.Spec.Image.Tag = release, tag })
 }
 
 // noRetries makes the next failure of a Job its last: the Job controller's own pauses
 // between five tries add up to minutes.
-func (w *world) noRetries(name string) {
-	w.t.Helper()
-	cluster.Eventually(w.t, "Job "+name, func(ctx context.Context) (bool, error) {
-		job := w.get(render.KindJob, name)
+func (w *novaWorld) noRetries(name string) {
+	w.T.Helper()
+	cluster.Eventually(w.T, "Job "+name, func(ctx context.Context) (bool, error) {
+		job := w.Get(render.KindJob, name)
 		if job == nil {
 			return false, nil
 		}
-		return true, w.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"backoffLimit":0}}`)))
+		return true, w.Client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"backoffLimit":0}}`)))
 	})
 }
 
 // awaitRelease waits until a release is installed, no upgrade runs and all is Ready.
-func (w *world) awaitRelease(release string) {
-	w.t.Helper()
-	cluster.Eventually(w.t, "release "+release, func(ctx context.Context) (bool, error) {
-		n, err := w.live(ctx)
+func (w *novaWorld) awaitRelease(release string) {
+	w.T.Helper()
+	cluster.Eventually(w.T, "release "+release, func(ctx context.Context) (bool, error) {
+		n, err := w.Live(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -114,7 +103,7 @@ func (w *world) awaitRelease(release string) {
 		}
 		return true, nil
 	})
-	w.awaitReady()
+	w.AwaitReady()
 }
 
 func TestUpgrade_OnARealAPIServer(t *testing.T) {
@@ -123,7 +112,7 @@ func TestUpgrade_OnARealAPIServer(t *testing.T) {
 
 	// Taken back in the middle of the roll: the conductor never gets ready.
 	w.to("2026.1", "2026.1-never-ready-conductor")
-	w.awaitReason(v1alpha1.ConditionConductorReady, v1alpha1.ReasonWaitingForConductor)
+	w.AwaitReason(v1alpha1.ConditionConductorReady, v1alpha1.ReasonWaitingForConductor)
 	cluster.Eventually(t, "the conductor to hang", func(context.Context) (bool, error) {
 		return strings.HasSuffix(w.deployment("nova-conductor").Spec.Template.Spec.Containers[0].Image, "conductor"), nil
 	})
@@ -131,10 +120,10 @@ func TestUpgrade_OnARealAPIServer(t *testing.T) {
 		t.Errorf("the scheduler runs %s while the conductor hangs", image)
 	}
 	w.to("2025.2", "2025.2")
-	w.awaitEvent(v1alpha1.EventUpgradeAborted)
+	w.AwaitEvent(v1alpha1.EventUpgradeAborted)
 	w.awaitRelease("2025.2")
 	for _, name := range []string{"nova-db-expand", "nova-db-migrate", "nova-db-contract"} {
-		if w.get(render.KindJob, name) != nil {
+		if w.Get(render.KindJob, name) != nil {
 			t.Errorf("%s outlived the abort", name)
 		}
 	}
@@ -142,12 +131,12 @@ func TestUpgrade_OnARealAPIServer(t *testing.T) {
 	// A failed expand: nothing moves, and another image repairs it.
 	w.to("2026.1", "2026.1-fail-db-expand")
 	w.noRetries("nova-db-expand")
-	c := w.awaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonExpandFailed)
+	c := w.AwaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonExpandFailed)
 	if !strings.Contains(c.Message, "nova-db-expand") {
 		t.Errorf("message %q names no Job", c.Message)
 	}
-	w.awaitEvent(v1alpha1.EventExpandFailed)
-	w.awaitEvent(v1alpha1.EventUpgradeCheckWarnings, "exit 2")
+	w.AwaitEvent(v1alpha1.EventExpandFailed)
+	w.AwaitEvent(v1alpha1.EventUpgradeCheckWarnings, "exit 2")
 	for _, name := range roles {
 		if image := w.deployment(name).Spec.Template.Spec.Containers[0].Image; !strings.HasSuffix(image, ":2025.2") {
 			t.Errorf("%s runs %s behind a failed expand", name, image)
@@ -174,7 +163,7 @@ func TestUpgrade_OnARealAPIServer(t *testing.T) {
 		v1alpha1.EventUpgradeInitiated, v1alpha1.EventExpandComplete, v1alpha1.EventMigrateComplete,
 		v1alpha1.EventDeploymentRolloutComplete, v1alpha1.EventUpgradeComplete,
 	} {
-		w.awaitEvent(reason)
+		w.AwaitEvent(reason)
 	}
 	// The second roll: every role but the API announces the new release.
 	for _, name := range roles {
