@@ -3,7 +3,6 @@ package live_test
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,15 +23,15 @@ import (
 	"github.com/c5c3/nova-operator/preview"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // readyWorld is a Nova that came up and is left alone: its operator has stopped.
-func readyWorld(t *testing.T) *world {
+func readyWorld(t *testing.T) *novaWorld {
 	t.Helper()
-	c := cluster.Shared(t)
-	stop := runOperator(t, c.Config)
-	w := newWorld(t, c)
-	nova := w.minimal(nil)
+	stop := runOperator(t)
+	w := newWorld(t)
+	nova := w.manifest(nil)
 	w.apply(nova)
 	w.settle(nova)
 	stop()
@@ -40,18 +39,18 @@ func readyWorld(t *testing.T) *world {
 }
 
 // explain explains the Nova and looks for credentials in it.
-func (w *world) explain() explain.Tree {
-	w.t.Helper()
-	tree, err := w.live.Explain(w.t.Context(), novaKind, w.namespace, "nova", render.Settings{}, nil)
+func (w *novaWorld) explain() explain.Tree {
+	w.T.Helper()
+	tree, err := w.live.Explain(w.T.Context(), novaKind, w.Namespace, "nova", render.Settings{}, nil)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	var text, document bytes.Buffer
 	if err := tree.Text(&text); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	if err := tree.JSON(&document); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	w.keepsSecret("explain", text.String()+document.String())
 	return tree
@@ -85,7 +84,7 @@ func TestExplain_SaysWhatHoldsAndWhatIsOdd(t *testing.T) {
 	}
 
 	w.scale("nova-scheduler", 7)
-	w.remove(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "nova-metadata"}})
+	w.Remove(render.KindService, "nova-metadata")
 	tree = w.explain()
 	for _, tc := range []struct {
 		kind, name string
@@ -100,12 +99,12 @@ func TestExplain_SaysWhatHoldsAndWhatIsOdd(t *testing.T) {
 		}
 	}
 
-	printed := w.preview(w.minimal(nil))
+	printed := w.preview(w.manifest(nil))
 	if len(printed.Objects) != 2 || printed.Objects[0].Changes[0].Manager != "somebody" {
 		t.Errorf("diff does not tell who holds the field: %+v", printed.Objects)
 	}
 
-	w.remove(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "nova-db"}})
+	w.Remove(render.KindSecret, "nova-db")
 	tree = w.explain()
 	want := &explain.Blocker{
 		Condition: "SecretsReady", Reason: "WaitingForDBCredentials",
@@ -121,29 +120,22 @@ func TestExplain_SaysWhatHoldsAndWhatIsOdd(t *testing.T) {
 }
 
 // scale changes a count as somebody.
-func (w *world) scale(name string, replicas int32) {
-	w.t.Helper()
+func (w *novaWorld) scale(name string, replicas int32) {
+	w.T.Helper()
 	d := &appsv1.Deployment{}
-	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, d); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, d); err != nil {
+		w.T.Fatal(err)
 	}
 	d.Spec.Replicas = &replicas
-	if err := w.client.Update(w.t.Context(), d, client.FieldOwner("somebody")); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w *world) remove(o client.Object) {
-	w.t.Helper()
-	if err := w.client.Delete(w.t.Context(), o); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Update(w.T.Context(), d, client.FieldOwner("somebody")); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
 // What observe prints replays: a decision from the file is the one from the cluster.
 func TestObserve_Replays(t *testing.T) {
 	w := readyWorld(t)
-	n := w.nova()
+	n := w.MustLive()
 	seen := novaKind.World(n, render.Settings{})
 	if err := w.live.Observe(t.Context(), novaKind, seen); err != nil {
 		t.Fatal(err)
@@ -173,23 +165,17 @@ func TestObserve_Replays(t *testing.T) {
 }
 
 // keepsSecret fails when a text holds a credential, or its base64.
-func (w *world) keepsSecret(what, text string) {
-	w.t.Helper()
-	for shift := range 3 {
-		encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + mark))
-		for _, secret := range []string{mark, encoded[4 : len(encoded)-4]} {
-			if strings.Contains(text, secret) {
-				w.t.Errorf("%s prints a credential as %q", what, secret)
-			}
-		}
+func (w *novaWorld) keepsSecret(what, text string) {
+	w.T.Helper()
+	for _, leak := range world.Leaks(text) {
+		w.T.Errorf("%s prints a credential: %s", what, leak)
 	}
 }
 
 func TestPreview_OfWhatIsNotThere(t *testing.T) {
-	c := cluster.Shared(t)
-	w := newWorld(t, c)
-	w.namespace = "not-made-yet"
-	r, err := w.live.Preview(t.Context(), live.Change{Kind: novaKind, Manifest: w.minimal(nil), Secrets: known()}, render.Settings{}, nil)
+	w := newWorld(t)
+	w.Namespace = "not-made-yet"
+	r, err := w.live.Preview(t.Context(), live.Change{Kind: novaKind, Manifest: w.manifest(nil), Secrets: known()}, render.Settings{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,8 +188,8 @@ func TestPreview_OfWhatIsNotThere(t *testing.T) {
 }
 
 func TestPreview_RefusedByTheAPIServer(t *testing.T) {
-	w := newWorld(t, cluster.Shared(t))
-	r := w.preview(patched(t, w.minimal(nil), map[string]any{"cache": map[string]any{"servers": []any{"a:1"}}}))
+	w := newWorld(t)
+	r := w.preview(patched(t, w.manifest(nil), map[string]any{"cache": map[string]any{"servers": []any{"a:1"}}}))
 	if len(r.Errors) != 1 || !strings.Contains(r.Errors[0], "spec.cache") {
 		t.Errorf("%v", r.Errors)
 	}
@@ -220,9 +206,7 @@ func TestPreview_WithoutThePermissionToWrite(t *testing.T) {
 			Subjects: []rbacv1.Subject{{APIGroup: "rbac.authorization.k8s.io", Kind: "User", Name: "reader"}},
 		},
 	} {
-		if err := w.client.Create(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		w.Create(o)
 	}
 	config := rest.CopyConfig(c.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: "reader"}
@@ -230,7 +214,7 @@ func TestPreview_WithoutThePermissionToWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest := patched(t, w.minimal(nil), map[string]any{"api": map[string]any{"deployment": map[string]any{"terminationGracePeriodSeconds": int64(99)}}})
+	manifest := patched(t, w.manifest(nil), map[string]any{"api": map[string]any{"deployment": map[string]any{"terminationGracePeriodSeconds": int64(99)}}})
 	r, err := reader.Preview(t.Context(), live.Change{Kind: novaKind, Manifest: manifest}, render.Settings{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -247,22 +231,19 @@ func TestPreview_WithoutThePermissionToWrite(t *testing.T) {
 // An object that is taken over brings kubectl's last-applied annotation along, which can
 // hold a whole Secret.
 func TestPreview_HidesWhatAnAnnotationHolds(t *testing.T) {
-	c := cluster.Shared(t)
-	runOperator(t, c.Config) // for what it has around it
-	w := newWorld(t, c)
+	runOperator(t) // for what it has around it
+	w := newWorld(t)
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: "nova-service-user-env",
-			Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: `{"data":{"password":"` + mark + `"}}`},
+			Namespace: w.Namespace, Name: "nova-service-user-env",
+			Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: `{"data":{"password":"` + world.Mark + `"}}`},
 		},
-		StringData: map[string]string{"password": mark, "other": mark},
+		StringData: map[string]string{"password": world.Mark, "other": world.Mark},
 	}
-	if err := w.client.Create(t.Context(), secret); err != nil {
-		t.Fatal(err)
-	}
+	w.Create(secret)
 	var r preview.Resource
 	cluster.Eventually(t, "the store and the broker to be ready", func(context.Context) (bool, error) {
-		r = w.preview(w.minimal(nil))
+		r = w.preview(w.manifest(nil))
 		return len(r.NotReady) == 0, nil
 	})
 	d := preview.New(preview.ModeLive, "", "", []preview.Resource{r})

@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
@@ -31,7 +30,6 @@ import (
 	"github.com/c5c3/nova-operator/kustomize/crd"
 	"github.com/c5c3/nova-operator/preview"
 	"github.com/c5c3/nova-operator/render"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -64,13 +62,12 @@ func readChains(t *testing.T) []chain {
 // it: what then changed on the cluster is what was printed, object by object and field
 // by field, and a preview of the same manifest has nothing more to say.
 func TestFidelity_WhatWasPrintedHappens(t *testing.T) {
-	c := cluster.Shared(t)
-	runOperator(t, c.Config)
+	runOperator(t)
 	for _, chain := range readChains(t) {
 		t.Run(chain.Chain, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, c)
-			manifest := w.minimal(chain.Start)
+			w := newWorld(t)
+			manifest := w.manifest(chain.Start)
 			w.apply(manifest)
 			w.settle(manifest)
 			for _, edit := range chain.Edits {
@@ -144,39 +141,39 @@ func fieldsBelow(path string, s apiextensionsv1.JSONSchemaProps) []string {
 }
 
 // edit previews, applies and compares one manifest.
-func (w *world) edit(name, apart string, old, manifest *unstructured.Unstructured) {
-	w.t.Helper()
+func (w *novaWorld) edit(name, apart string, old, manifest *unstructured.Unstructured) {
+	w.T.Helper()
 	before := w.snapshot()
 	printed := w.preview(manifest)
 	if len(printed.Errors)+len(printed.NotReady)+printed.Summary.Refused > 0 {
-		w.t.Fatalf("%s: errors %v, not ready %v, objects %+v", name, printed.Errors, printed.NotReady, printed.Objects)
+		w.T.Fatalf("%s: errors %v, not ready %v, objects %+v", name, printed.Errors, printed.NotReady, printed.Objects)
 	}
 	if apart == "" {
 		w.agree(name, printed, offline.Pair{Kind: novaKind, Before: w.typed(old), After: w.typed(manifest), BeforeSecrets: known(), AfterSecrets: known()})
 	}
 	var document bytes.Buffer
 	if err := preview.New(preview.ModeLive, "", "", []preview.Resource{printed}).JSON(&document); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	w.keepsSecret(name, document.String())
 	w.apply(manifest)
 	w.settle(manifest)
 	after := w.snapshot()
 	for _, problem := range w.compare(printed, before, after) {
-		w.t.Errorf("%s: %s", name, problem)
+		w.T.Errorf("%s: %s", name, problem)
 	}
 	if reflect.DeepEqual(before, after) && (len(printed.Objects) > 0 || printed.Action == preview.ActionChange) {
-		w.t.Errorf("%s: nothing changed", name)
+		w.T.Errorf("%s: nothing changed", name)
 	}
 }
 
 // agree compares a preview of the cluster with one of the two manifests alone: what runs,
 // and what happens to which object. The history of the configuration is the cluster's own.
-func (w *world) agree(name string, live preview.Resource, pair offline.Pair) {
-	w.t.Helper()
+func (w *novaWorld) agree(name string, live preview.Resource, pair offline.Pair) {
+	w.T.Helper()
 	alone := pair.Preview(render.Settings{}, w.veil)
 	if diff := cmp.Diff(live.Sequence, alone.Sequence); diff != "" {
-		w.t.Errorf("%s: on the cluster (-) and offline (+) something else runs:\n%s", name, diff)
+		w.T.Errorf("%s: on the cluster (-) and offline (+) something else runs:\n%s", name, diff)
 	}
 	actions := func(r preview.Resource) map[string]preview.Action {
 		out := map[string]preview.Action{}
@@ -188,22 +185,22 @@ func (w *world) agree(name string, live preview.Resource, pair offline.Pair) {
 		return out
 	}
 	if diff := cmp.Diff(live.Configuration, alone.Configuration); diff != "" {
-		w.t.Errorf("%s: on the cluster (-) and offline (+) another configuration follows:\n%s", name, diff)
+		w.T.Errorf("%s: on the cluster (-) and offline (+) another configuration follows:\n%s", name, diff)
 	}
 	if diff := cmp.Diff(actions(live), actions(alone)); diff != "" {
-		w.t.Errorf("%s: on the cluster (-) and offline (+) other objects change:\n%s", name, diff)
+		w.T.Errorf("%s: on the cluster (-) and offline (+) other objects change:\n%s", name, diff)
 	}
 }
 
-func (w *world) typed(manifest *unstructured.Unstructured) *v1alpha1.Nova {
-	w.t.Helper()
+func (w *novaWorld) typed(manifest *unstructured.Unstructured) *v1alpha1.Nova {
+	w.T.Helper()
 	n := &v1alpha1.Nova{}
 	raw, err := json.Marshal(manifest.Object)
 	if err == nil {
 		err = json.Unmarshal(raw, n)
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return n
 }
@@ -215,24 +212,15 @@ type object struct {
 }
 
 // snapshot is every child and the spec of the Nova, by "Kind/name".
-func (w *world) snapshot() map[string]object {
-	w.t.Helper()
-	n := w.nova()
-	out := map[string]object{"Nova/" + n.Name: {uid: string(n.UID), fields: flat("spec", toMap(w.t, n.Spec), w.veil)}}
-	for _, gvk := range rendernova.About().Children {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := w.client.List(w.t.Context(), list, client.InNamespace(w.namespace)); err != nil {
-			w.t.Fatal(err)
-		}
-		for i := range list.Items {
-			u := &list.Items[i]
-			if !pass.OwnerOf(novaKind.Kind, n).Owns(u) || u.GetDeletionTimestamp() != nil {
-				continue
-			}
+func (w *novaWorld) snapshot() map[string]object {
+	w.T.Helper()
+	n := w.MustLive()
+	out := map[string]object{"Nova/" + n.Name: {uid: string(n.UID), fields: flat("spec", toMap(w.T, n.Spec), w.veil)}}
+	w.EachChild(func(u *unstructured.Unstructured) {
+		if pass.OwnerOf(novaKind.Kind, n).Owns(u) && u.GetDeletionTimestamp() == nil {
 			out[u.GetKind()+"/"+u.GetName()] = objectOf(u, w.veil)
 		}
-	}
+	})
 	return out
 }
 
@@ -275,7 +263,7 @@ func objectOf(u *unstructured.Unstructured, veil diff.Veil) object {
 }
 
 // compare says where the cluster and the preview disagree.
-func (w *world) compare(printed preview.Resource, before, after map[string]object) []string {
+func (w *novaWorld) compare(printed preview.Resource, before, after map[string]object) []string {
 	var problems []string
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	want := maps.Clone(before)
@@ -327,7 +315,7 @@ func (w *world) compare(printed preview.Resource, before, after map[string]objec
 
 // created compares what the operator owns of a new object with what was printed: the
 // rest of it the API server makes up anew.
-func (w *world) created(o *preview.Object, got object) []string {
+func (w *novaWorld) created(o *preview.Object, got object) []string {
 	printed := objectOf(&unstructured.Unstructured{Object: o.Content}, diff.Veil{})
 	var problems []string
 	for path, value := range printed.fields {
@@ -353,7 +341,7 @@ func serverMade(kind, path string) bool {
 
 // rollouts compares the printed sequence with the revisions of the Deployments and the
 // Jobs that ran.
-func (w *world) rollouts(printed preview.Resource, before, after map[string]object) []string {
+func (w *novaWorld) rollouts(printed preview.Resource, before, after map[string]object) []string {
 	want, got := map[string]int{}, map[string]int{}
 	for _, step := range printed.Sequence {
 		if step.Kind == preview.StepRollout || step.Kind == preview.StepJob {
@@ -529,16 +517,16 @@ func patched(t *testing.T, manifest *unstructured.Unstructured, patch map[string
 
 // settle waits until the Nova is ready for what was applied, and a preview of it has
 // nothing to say.
-func (w *world) settle(manifest *unstructured.Unstructured) {
-	w.t.Helper()
+func (w *novaWorld) settle(manifest *unstructured.Unstructured) {
+	w.T.Helper()
 	last, done := "", false
 	defer func() {
 		if !done {
-			w.t.Logf("last seen: %s", last)
+			w.T.Logf("last seen: %s", last)
 		}
 	}()
-	cluster.Eventually(w.t, "the Nova to be as wanted", func(context.Context) (bool, error) {
-		n := w.nova()
+	cluster.Eventually(w.T, "the Nova to be as wanted", func(context.Context) (bool, error) {
+		n := w.MustLive()
 		ready := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionReady)
 		if ready == nil || ready.Status != metav1.ConditionTrue || n.Status.ObservedGeneration != n.Generation || n.Status.UpgradePhase != "" {
 			last = fmt.Sprint(n.Status.Conditions)
@@ -554,11 +542,11 @@ func (w *world) settle(manifest *unstructured.Unstructured) {
 }
 
 // preview asks what applying a manifest would do.
-func (w *world) preview(manifest *unstructured.Unstructured) preview.Resource {
-	w.t.Helper()
-	r, err := w.live.Preview(w.t.Context(), live.Change{Kind: novaKind, Manifest: manifest}, render.Settings{}, nil)
+func (w *novaWorld) preview(manifest *unstructured.Unstructured) preview.Resource {
+	w.T.Helper()
+	r, err := w.live.Preview(w.T.Context(), live.Change{Kind: novaKind, Manifest: manifest}, render.Settings{}, nil)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return r
 }

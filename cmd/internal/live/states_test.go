@@ -15,7 +15,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,6 +26,7 @@ import (
 	"github.com/c5c3/nova-operator/preview"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // point is a preview and what was there when it was made.
@@ -39,10 +39,10 @@ type point struct {
 // still waits until the controllers of Deployments have caught up, so that the count of
 // rollouts is that of what stands there.
 func (s *stage) still() {
-	s.t.Helper()
-	cluster.Eventually(s.t, "Deployments that were seen", func(ctx context.Context) (bool, error) {
+	s.T.Helper()
+	cluster.Eventually(s.T, "Deployments that were seen", func(ctx context.Context) (bool, error) {
 		list := &appsv1.DeploymentList{}
-		if err := s.client.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
+		if err := s.Client.List(ctx, list, client.InNamespace(s.Namespace)); err != nil {
 			return false, err
 		}
 		for i := range list.Items {
@@ -56,11 +56,11 @@ func (s *stage) still() {
 
 // look takes a preview where the world stands still.
 func (s *stage) look(name string, manifest *unstructured.Unstructured) point {
-	s.t.Helper()
+	s.T.Helper()
 	s.still()
 	p := point{name: name, printed: s.preview(manifest), before: s.snapshot()}
 	if len(p.printed.Errors)+len(p.printed.NotReady)+p.printed.Summary.Refused > 0 {
-		s.t.Errorf("%s: errors %v, not ready %v:\n%s", name, p.printed.Errors, p.printed.NotReady, textOf(s.t, p.printed))
+		s.T.Errorf("%s: errors %v, not ready %v:\n%s", name, p.printed.Errors, p.printed.NotReady, textOf(s.T, p.printed))
 	}
 	return p
 }
@@ -68,7 +68,7 @@ func (s *stage) look(name string, manifest *unstructured.Unstructured) point {
 // quiet reports that nothing is to come for a manifest.
 func (s *stage) quiet(manifest *unstructured.Unstructured) func() bool {
 	return func() bool {
-		n := s.nova()
+		n := s.MustLive()
 		ready := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionReady)
 		if ready == nil || ready.Status != metav1.ConditionTrue || n.Status.ObservedGeneration != n.Generation || n.Status.UpgradePhase != "" {
 			return false
@@ -81,7 +81,7 @@ func (s *stage) quiet(manifest *unstructured.Unstructured) func() bool {
 // walk lets the operator make one write after the other until it is done, with a preview
 // before each that is a multiple of stride, and holds all of them to the end.
 func (s *stage) walk(manifest *unstructured.Unstructured, held *ask, stride int, points ...point) {
-	s.t.Helper()
+	s.T.Helper()
 	quiet := s.quiet(manifest)
 	for i := 0; ; i++ {
 		a := held
@@ -92,21 +92,21 @@ func (s *stage) walk(manifest *unstructured.Unstructured, held *ask, stride int,
 			break
 		}
 		if i%stride == 0 {
-			n := s.nova()
+			n := s.MustLive()
 			points = append(points, s.look(fmt.Sprintf("before write %d (%s, phase %q)", i, a.what, n.Status.UpgradePhase), manifest))
 		}
 		a.pass()
 	}
 	s.still()
 	s.judge(points, s.snapshot())
-	s.t.Logf("%d previews", len(points))
+	s.T.Logf("%d previews", len(points))
 }
 
 func (s *stage) judge(points []point, after map[string]object) {
-	s.t.Helper()
+	s.T.Helper()
 	for _, p := range points {
 		for _, problem := range s.compare(p.printed, p.before, after) {
-			s.t.Errorf("%s: %s", p.name, problem)
+			s.T.Errorf("%s: %s", p.name, problem)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func (s *stage) close() { s.open.Store(false) }
 
 // comesUp applies a manifest and waits until all is ready, with all writes let through.
 func (s *stage) comesUp(manifest *unstructured.Unstructured) {
-	s.t.Helper()
+	s.T.Helper()
 	s.open.Store(true)
 	s.apply(manifest)
 	s.settle(manifest)
@@ -128,14 +128,14 @@ var (
 )
 
 // phase is the phase the status shows.
-func (s *stage) phase() v1alpha1.UpgradePhase { return s.nova().Status.UpgradePhase }
+func (s *stage) phase() v1alpha1.UpgradePhase { return s.MustLive().Status.UpgradePhase }
 
 // rolled counts the Deployments that run an image with the tag.
 func (s *stage) rolled(tag string) int {
-	s.t.Helper()
+	s.T.Helper()
 	list := &appsv1.DeploymentList{}
-	if err := s.client.List(s.t.Context(), list, client.InNamespace(s.namespace)); err != nil {
-		s.t.Fatal(err)
+	if err := s.Client.List(s.T.Context(), list, client.InNamespace(s.Namespace)); err != nil {
+		s.T.Fatal(err)
 	}
 	count := 0
 	for i := range list.Items {
@@ -159,7 +159,7 @@ func TestStates_WhatIsStillToCome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			manifest := s.minimal(tc.start)
+			manifest := s.manifest(tc.start)
 			if tc.edit != nil {
 				s.comesUp(manifest)
 				manifest = patched(t, manifest, tc.edit)
@@ -179,7 +179,7 @@ func TestStates_WhatIsStillToCome(t *testing.T) {
 func TestStates_AnEditInBetween(t *testing.T) {
 	in := func(phase v1alpha1.UpgradePhase, job string) func(*stage, *ask) bool {
 		return func(s *stage, _ *ask) bool {
-			return s.phase() == phase && (job == "" || s.there(render.KindJob, job))
+			return s.phase() == phase && (job == "" || s.Get(render.KindJob, job) != nil)
 		}
 	}
 	for name, tc := range map[string]struct {
@@ -204,7 +204,7 @@ func TestStates_AnEditInBetween(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			manifest := s.minimal(tc.start)
+			manifest := s.manifest(tc.start)
 			s.comesUp(manifest)
 			s.close()
 			manifest = patched(t, manifest, tc.first)
@@ -220,18 +220,6 @@ func TestStates_AnEditInBetween(t *testing.T) {
 			s.walk(manifest, s.fresh(held), 5, edited)
 		})
 	}
-}
-
-// there tells whether a child exists.
-func (s *stage) there(gvk schema.GroupVersionKind, name string) bool {
-	s.t.Helper()
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(gvk)
-	err := s.client.Get(s.t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, u)
-	if client.IgnoreNotFound(err) != nil {
-		s.t.Fatal(err)
-	}
-	return err == nil
 }
 
 // blocked is a state in which something is wrong, and what is done then.
@@ -279,7 +267,7 @@ var blockedStates = map[string]blocked{
 	}},
 	"the db-sync Job deleted by hand": {wrong: func(s *stage) { s.removes(render.KindJob, "nova-db-sync") }},
 	"a Secret is missing": {
-		wrong: func(s *stage) { s.removes(kindSecret, "nova-db") }, edit: patchOf(tag("2026.1-next"), map[string]any{"conductor": map[string]any{"workers": int64(7)}}),
+		wrong: func(s *stage) { s.removes(render.KindSecret, "nova-db") }, edit: patchOf(tag("2026.1-next"), map[string]any{"conductor": map[string]any{"workers": int64(7)}}),
 		ends: []string{v1alpha1.ReasonWaitingForDBCredentials},
 	},
 	"a password that was rotated": {wrong: func(s *stage) { s.rotate("nova-db", "password") }},
@@ -288,24 +276,24 @@ var blockedStates = map[string]blocked{
 		ends: []string{v1alpha1.ReasonMetadataSharedSecretEmpty},
 	},
 	"the console off while the database server is away": {
-		wrong: func(s *stage) { s.notReady(mariaDB, "mariadb") }, edit: map[string]any{"consoleProxy": map[string]any{"enabled": false}},
+		wrong: func(s *stage) { s.Report(render.KindMariaDB, "mariadb", world.ReadyIs(metav1.ConditionFalse)) }, edit: map[string]any{"consoleProxy": map[string]any{"enabled": false}},
 		ends: []string{v1alpha1.ReasonClusterNotReady},
 	},
 	"a database grant that is not ready": {
 		wrong: func(s *stage) {
 			s.open.Store(true)
-			s.notReady(render.KindGrant, "nova-api")
-			s.waits(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonWaitingForDatabase)
+			s.Report(render.KindGrant, "nova-api", world.ReadyIs(metav1.ConditionFalse))
+			s.AwaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonWaitingForDatabase)
 			s.close()
 		},
 		edit:  tag("2026.1-next"),
 		notes: []string{"DatabaseReady is False now (WaitingForDatabase: MariaDB User or Grant CR is not ready); this assumes that the wait ends"},
-		then:  func(s *stage) { s.reports(render.KindGrant, "nova-api", "True") },
+		then:  func(s *stage) { s.Report(render.KindGrant, "nova-api", world.ReadyIs(metav1.ConditionTrue)) },
 	},
-	"an installation without a Secret": {fresh: true, wrong: func(s *stage) { s.removes(kindSecret, "nova-shared") }, ends: []string{v1alpha1.ReasonWaitingForMetadataSharedSecret}},
+	"an installation without a Secret": {fresh: true, wrong: func(s *stage) { s.removes(render.KindSecret, "nova-shared") }, ends: []string{v1alpha1.ReasonWaitingForMetadataSharedSecret}},
 	"an installation without a broker": {fresh: true, start: map[string]any{"messaging": map[string]any{"clusterRef": map[string]any{"name": "none"}}}, ends: []string{v1alpha1.ReasonWaitingForMessagingCredentials}},
 	"a Service of somebody else":       {fresh: true, wrong: func(s *stage) { s.theirs(render.KindService, "nova-metadata") }, refused: []string{"Service/nova-metadata"}, ends: []string{v1alpha1.ReasonApplyError}},
-	"a Secret of somebody else":        {fresh: true, wrong: func(s *stage) { s.theirs(kindSecret, "nova-transport-url") }, refused: []string{"Secret/nova-transport-url"}, ends: []string{v1alpha1.ReasonConfigError, v1alpha1.ReasonWaitingForDatabase}},
+	"a Secret of somebody else":        {fresh: true, wrong: func(s *stage) { s.theirs(render.KindSecret, "nova-transport-url") }, refused: []string{"Secret/nova-transport-url"}, ends: []string{v1alpha1.ReasonConfigError, v1alpha1.ReasonWaitingForDatabase}},
 	"an autoscaler of somebody else": {
 		wrong: func(s *stage) { s.theirs(render.KindHPA, "nova") },
 		edit:  map[string]any{"autoscaling": map[string]any{"minReplicas": int64(2), "maxReplicas": int64(9), "targetCPUUtilization": int64(70)}}, refused: []string{"HorizontalPodAutoscaler/nova"}, ends: []string{v1alpha1.ReasonApplyError},
@@ -326,7 +314,7 @@ var blockedStates = map[string]blocked{
 	"a failed db-sync that is repaired": {way: tag("2026.1-fail-db-sync"), failing: "nova-db-sync", edit: tag("2026.1-fixed")},
 	"a third release in Expanding": {
 		start: back, way: upgrade, at: func(s *stage, _ *ask) bool {
-			return s.phase() == v1alpha1.UpgradePhaseExpanding && s.there(render.KindJob, "nova-db-expand")
+			return s.phase() == v1alpha1.UpgradePhaseExpanding && s.Get(render.KindJob, "nova-db-expand") != nil
 		},
 		edit: map[string]any{"openStackRelease": "2026.2", "image": map[string]any{"tag": "2026.2"}}, ends: []string{v1alpha1.ReasonUpgradeTargetChanged},
 	},
@@ -347,11 +335,6 @@ func patchOf(patches ...map[string]any) map[string]any {
 	return out
 }
 
-var (
-	kindSecret = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
-	mariaDB    = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MariaDB"}
-)
-
 // Where something is wrong, a preview says what happens all the same, what can't be
 // written, and what it ends at.
 func TestStates_WhereSomethingIsWrong(t *testing.T) {
@@ -359,7 +342,7 @@ func TestStates_WhereSomethingIsWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			start := s.minimal(tc.start)
+			start := s.manifest(tc.start)
 			if !tc.fresh {
 				s.comesUp(start)
 			} else {
@@ -409,49 +392,40 @@ func TestStates_WhereSomethingIsWrong(t *testing.T) {
 // gets brings about the state a case starts from and holds the operator there. It returns
 // the manifest by then, and the write that is held back, if one is.
 func (s *stage) gets(tc blocked, manifest *unstructured.Unstructured) (*unstructured.Unstructured, *ask) {
-	s.t.Helper()
+	s.T.Helper()
 	if tc.way == nil {
 		s.close()
 		return manifest, nil
 	}
-	manifest = patched(s.t, manifest, tc.way)
+	manifest = patched(s.T, manifest, tc.way)
 	if tc.at != nil {
 		s.close()
 		s.apply(manifest)
 		return manifest, s.until(func(a *ask) bool { return tc.at(s, a) })
 	}
 	s.apply(manifest)
-	cluster.Eventually(s.t, "the Job to fail", func(ctx context.Context) (bool, error) {
+	cluster.Eventually(s.T, "the Job to fail", func(ctx context.Context) (bool, error) {
 		job := &batchv1.Job{}
-		if err := s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: tc.failing}, job); err != nil {
+		if err := s.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: tc.failing}, job); err != nil {
 			return false, client.IgnoreNotFound(err)
 		}
 		if !strings.Contains(job.Spec.Template.Spec.Containers[0].Image, "fail") {
 			return false, nil
 		}
 		if *job.Spec.BackoffLimit != 0 {
-			return false, s.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"backoffLimit":0}}`)))
+			return false, s.Client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"backoffLimit":0}}`)))
 		}
-		c := meta.FindStatusCondition(s.nova().Status.Conditions, v1alpha1.ConditionDatabaseReady)
+		c := meta.FindStatusCondition(s.MustLive().Status.Conditions, v1alpha1.ConditionDatabaseReady)
 		return c != nil && strings.HasSuffix(c.Reason, "Failed"), nil
 	})
 	s.close()
 	return manifest, nil
 }
 
-// waits waits until a condition has a reason.
-func (s *stage) waits(condition, reason string) {
-	s.t.Helper()
-	cluster.Eventually(s.t, reason, func(context.Context) (bool, error) {
-		c := meta.FindStatusCondition(s.nova().Status.Conditions, condition)
-		return c != nil && c.Reason == reason, nil
-	})
-}
-
 // decidesAnew turns away what the operator decided before the last edit, or without one
 // the first write there is.
 func (s *stage) decidesAnew(held *ask, edited bool) {
-	s.t.Helper()
+	s.T.Helper()
 	if edited {
 		s.fresh(held).pass()
 		return
@@ -468,10 +442,10 @@ func (s *stage) decidesAnew(held *ask, edited bool) {
 
 // ends waits until the operator has nothing more to do about a manifest.
 func (s *stage) ends(manifest *unstructured.Unstructured, tc blocked) {
-	s.t.Helper()
+	s.T.Helper()
 	last := preview.Resource{}
-	cluster.Eventually(s.t, "the end", func(context.Context) (bool, error) {
-		n := s.nova()
+	cluster.Eventually(s.T, "the end", func(context.Context) (bool, error) {
+		n := s.MustLive()
 		ready := meta.IsStatusConditionTrue(n.Status.Conditions, v1alpha1.ConditionReady)
 		stuck := false
 		for _, c := range n.Status.Conditions {
@@ -522,132 +496,103 @@ func textOf(t *testing.T, r preview.Resource) string {
 
 // played waits until what is around a Nova is ready.
 func (s *stage) played() {
-	s.t.Helper()
-	cluster.Eventually(s.t, "the broker's user", func(context.Context) (bool, error) {
-		r := s.preview(s.minimal(nil))
+	s.T.Helper()
+	cluster.Eventually(s.T, "the broker's user", func(context.Context) (bool, error) {
+		r := s.preview(s.manifest(nil))
 		return len(r.NotReady) == 0, nil
 	})
 }
 
 // drift edits children as other managers do.
 func (s *stage) drift() {
-	s.t.Helper()
+	s.T.Helper()
 	s.scaleTo("nova-scheduler", 4)
 	s.patches(render.KindService, "nova-metadata", `{"metadata":{"labels":{"app.kubernetes.io/component":"mine","team":"blue"}}}`)
 	s.patches(render.KindDeployment, "nova-conductor", `{"spec":{"template":{"spec":{"containers":[{"name":"conductor","env":[{"name":"HTTP_PROXY","value":"http://proxy"}]}]}}}}`)
 	s.patches(render.KindDeployment, "nova-metadata", `{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":7}}}}`)
-	s.patches(kindSecret, "nova-transport-url", `{"data":{"foreign":"Zm9yZWlnbg=="}}`)
+	s.patches(render.KindSecret, "nova-transport-url", `{"data":{"foreign":"Zm9yZWlnbg=="}}`)
 	s.patches(render.KindPDB, "nova", `{"spec":{"minAvailable":2}}`)
 }
 
 // patches edits an object as kubectl does.
 func (s *stage) patches(gvk schema.GroupVersionKind, name, patch string) {
-	s.t.Helper()
+	s.T.Helper()
 	kind := types.MergePatchType
 	if gvk == render.KindDeployment {
 		kind = types.StrategicMergePatchType
 	}
-	if err := s.client.Patch(s.t.Context(), s.object(gvk, name), client.RawPatch(kind, []byte(patch)), client.FieldOwner("kubectl-edit")); err != nil {
-		s.t.Fatal(err)
+	if err := s.Client.Patch(s.T.Context(), s.Object(gvk, name), client.RawPatch(kind, []byte(patch)), client.FieldOwner("kubectl-edit")); err != nil {
+		s.T.Fatal(err)
 	}
 }
 
-func (s *stage) object(gvk schema.GroupVersionKind, name string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(gvk)
-	u.SetNamespace(s.namespace)
-	u.SetName(name)
-	return u
-}
-
 func (s *stage) scaleTo(name string, replicas int32) {
-	s.t.Helper()
+	s.T.Helper()
 	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-	err := s.client.SubResource("scale").Update(s.t.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}},
+	err := s.Client.SubResource("scale").Update(s.T.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}},
 		client.WithSubResourceBody(scale), client.FieldOwner("kubectl"))
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 }
 
 // removes deletes an object and waits until it is gone.
 func (s *stage) removes(gvk schema.GroupVersionKind, name string) {
-	s.t.Helper()
-	if err := s.client.Delete(s.t.Context(), s.object(gvk, name), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
-		s.t.Fatal(err)
-	}
-	cluster.Eventually(s.t, name+" to go", func(context.Context) (bool, error) { return !s.there(gvk, name), nil })
+	s.T.Helper()
+	s.Remove(gvk, name, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	cluster.Eventually(s.T, name+" to go", func(context.Context) (bool, error) { return s.Get(gvk, name) == nil, nil })
 }
 
 // config is the generation of the configuration in use.
 func (s *stage) config() string {
-	s.t.Helper()
+	s.T.Helper()
 	d := &appsv1.Deployment{}
-	if err := s.client.Get(s.t.Context(), client.ObjectKey{Namespace: s.namespace, Name: "nova"}, d); err != nil {
-		s.t.Fatal(err)
+	if err := s.Client.Get(s.T.Context(), client.ObjectKey{Namespace: s.Namespace, Name: "nova"}, d); err != nil {
+		s.T.Fatal(err)
 	}
 	for _, v := range d.Spec.Template.Spec.Volumes {
 		if v.Name == "config" {
 			return v.ConfigMap.Name
 		}
 	}
-	s.t.Fatal("the API mounts no configuration")
+	s.T.Fatal("the API mounts no configuration")
 	return ""
 }
 
 func (s *stage) put(secret, key, value string) {
-	s.t.Helper()
+	s.T.Helper()
 	patch := fmt.Sprintf(`{"data":{%q:%q}}`, key, base64.StdEncoding.EncodeToString([]byte(value)))
-	s.patches(kindSecret, secret, patch)
+	s.patches(render.KindSecret, secret, patch)
 }
 
-func (s *stage) rotate(secret, key string) { s.put(secret, key, mark+"-rotated") }
-
-// notReady makes a foreign object report that it is not.
-func (s *stage) notReady(gvk schema.GroupVersionKind, name string) { s.reports(gvk, name, "False") }
-
-// reports makes a foreign object report whether it is ready.
-func (s *stage) reports(gvk schema.GroupVersionKind, name, status string) {
-	s.t.Helper()
-	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q,"reason":"Told","message":"told","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, status)
-	if err := s.client.Status().Patch(s.t.Context(), s.object(gvk, name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		s.t.Fatal(err)
-	}
-}
+func (s *stage) rotate(secret, key string) { s.put(secret, key, world.Mark+"-rotated") }
 
 // theirs makes an object that somebody else controls.
 func (s *stage) theirs(gvk schema.GroupVersionKind, name string) {
-	s.t.Helper()
-	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs", Namespace: s.namespace}}
-	if err := s.client.Create(s.t.Context(), owner); err != nil {
-		s.t.Fatal(err)
-	}
-	u := s.object(gvk, name)
-	u.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))})
+	s.T.Helper()
+	u := s.Object(gvk, name)
 	switch gvk {
 	case render.KindService:
 		u.Object["spec"] = map[string]any{"ports": []any{map[string]any{"port": int64(8775)}}}
 	case render.KindHPA:
 		u.Object["spec"] = map[string]any{"maxReplicas": int64(3), "scaleTargetRef": map[string]any{"kind": "Deployment", "name": "theirs", "apiVersion": "apps/v1"}}
 	}
-	if err := s.client.Create(s.t.Context(), u); err != nil {
-		s.t.Fatal(err)
-	}
+	s.Theirs(u)
 }
 
 // A Nova that is being deleted takes an edit, and nothing comes of it.
 func TestStates_ANovaThatIsBeingDeleted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	manifest := s.minimal(nil)
+	manifest := s.manifest(nil)
 	s.comesUp(manifest)
-	n := s.nova()
+	n := s.MustLive()
 	n.Finalizers = append(n.Finalizers, "example.com/kept")
-	if err := s.client.Update(t.Context(), n); err != nil {
+	if err := s.Client.Update(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
 	s.close()
-	if err := s.client.Delete(t.Context(), n); err != nil {
+	if err := s.Client.Delete(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
 	manifest = patched(t, manifest, tag("2026.1-next"))
@@ -660,10 +605,10 @@ func TestStates_ANovaThatIsBeingDeleted(t *testing.T) {
 	s.apply(manifest)
 	s.judge([]point{{"the edit", printed, before}}, s.snapshot())
 	s.release()
-	cluster.Eventually(t, "our finalizer to go", func(context.Context) (bool, error) { return len(s.nova().Finalizers) == 1, nil })
-	n = s.nova()
+	cluster.Eventually(t, "our finalizer to go", func(context.Context) (bool, error) { return len(s.MustLive().Finalizers) == 1, nil })
+	n = s.MustLive()
 	n.Finalizers = nil
-	if err := s.client.Update(t.Context(), n); err != nil {
+	if err := s.Client.Update(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
 }

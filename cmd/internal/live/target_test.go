@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/apply"
@@ -22,10 +23,10 @@ import (
 // is registered under another name.
 func TestStates_APlacedNova(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, func(o *operator.Options) { o.ClustersNamespace = o.Namespace })
+	s := newStage(t, func(_ *rest.Config, o *operator.Options) { o.ClustersNamespace = o.Namespace })
 	s.findsRegistrations()
 	placed := map[string]any{"targetClusterRef": map[string]any{"name": "edge"}}
-	manifest := s.minimal(placed)
+	manifest := s.manifest(placed)
 
 	lost := s.preview(manifest)
 	if diff := cmp.Diff([]string{v1alpha1.ReasonTargetClusterUnavailable}, reasons(lost)); diff != "" || len(lost.Objects) > 0 {
@@ -67,38 +68,34 @@ func TestStates_APlacedNova(t *testing.T) {
 
 // findsRegistrations lets the preview find out where the operator looks for them.
 func (s *stage) findsRegistrations() {
-	s.t.Helper()
+	s.T.Helper()
 	labels := map[string]string{"app.kubernetes.io/name": "nova-operator", "app.kubernetes.io/component": "manager"}
 	manager := &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "manager", Namespace: s.namespace, Labels: labels},
+		ObjectMeta: metav1.ObjectMeta{Name: "manager", Namespace: s.Namespace, Labels: labels},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: new(int32(0)), Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "manager", Args: []string{"manager", "--clusters-namespace=" + s.namespace}}}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "manager", Args: []string{"manager", "--clusters-namespace=" + s.Namespace}}}},
 			},
 		},
 	}
-	if err := s.client.Create(s.t.Context(), manager); err != nil {
-		s.t.Fatal(err)
-	}
-	if _, notes := s.live.Settings(s.t.Context(), render.Settings{}); len(notes) > 0 {
-		s.t.Fatal(notes)
+	s.Create(manager)
+	if _, notes := s.live.Settings(s.T.Context(), render.Settings{}); len(notes) > 0 {
+		s.T.Fatal(notes)
 	}
 }
 
 // register makes the cluster of the tests a target cluster.
 func (s *stage) register(name string) {
-	s.t.Helper()
-	raw, err := os.ReadFile(cluster.Shared(s.t).Kubeconfig)
+	s.T.Helper()
+	raw, err := os.ReadFile(cluster.Shared(s.T).Kubeconfig)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.namespace, Labels: map[string]string{clusters.Label: "true"}},
-		Data:       map[string][]byte{"kubeconfig": raw, "namespaces": []byte(s.namespace)},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.Namespace, Labels: map[string]string{clusters.Label: "true"}},
+		Data:       map[string][]byte{"kubeconfig": raw, "namespaces": []byte(s.Namespace)},
 	}
-	if err := s.client.Create(s.t.Context(), secret); err != nil {
-		s.t.Fatal(err)
-	}
+	s.Create(secret)
 }

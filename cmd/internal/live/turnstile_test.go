@@ -2,13 +2,11 @@ package live_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,8 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/c5c3/nova-operator/controllers/operator"
-	"github.com/c5c3/nova-operator/test/cluster"
-	"github.com/c5c3/nova-operator/test/surroundings"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // turnstile lets the writes of an operator through one by one.
@@ -36,12 +33,8 @@ type ask struct {
 
 var errTurnedAway = errors.New("the test turned the write away")
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 func (s *turnstile) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
+	return world.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.Method == http.MethodGet || strings.Contains(r.URL.Path, "/events") || s.open.Load() {
 			return next.RoundTrip(r)
 		}
@@ -77,44 +70,18 @@ func (a *ask) pass() {
 
 // stage is a world with an operator of its own behind a turnstile.
 type stage struct {
-	*world
+	*novaWorld
 	*turnstile
-	surroundings *surroundings.Surroundings
 }
 
-func newStage(t *testing.T, change ...func(*operator.Options)) *stage {
+func newStage(t *testing.T, change ...func(*rest.Config, *operator.Options)) *stage {
 	t.Helper()
-	c := cluster.Shared(t)
-	w := newWorld(t, c)
-	ctx, cancel := context.WithCancel(context.Background())
-	played, err := surroundings.StartIn(ctx, c.Config, w.namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &stage{world: w, turnstile: &turnstile{asks: make(chan *ask)}, surroundings: played}
+	s := &stage{novaWorld: newWorld(t), turnstile: &turnstile{asks: make(chan *ask)}}
 	s.open.Store(true)
-	config := rest.CopyConfig(c.Config)
-	config.Wrap(s.wrap)
-	options := operator.Options{
-		MetricsAddress: "0", ProbeAddress: "0", SyncPeriod: 10 * time.Minute, Namespace: w.namespace,
-		HTTP: played.Network.Client(), Reused: true,
-	}
-	for _, c := range change {
-		c(&options)
-	}
-	mgr, err := operator.New(config, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	t.Cleanup(sync.OnceFunc(func() {
-		s.release()
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("manager: %v", err)
-		}
-	}))
+	s.Play(s.Namespace)
+	behind := func(c *rest.Config, _ *operator.Options) { c.Wrap(s.wrap) }
+	s.Run(append([]func(*rest.Config, *operator.Options){behind}, change...)...)
+	t.Cleanup(s.release) // before the operator stops: it waits for its writes
 	return s
 }
 
@@ -133,7 +100,7 @@ func (s *stage) release() {
 
 // next is the next write; nil once quiet reports that none is to come.
 func (s *stage) next(quiet func() bool) *ask {
-	s.t.Helper()
+	s.T.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for time.Now().Before(deadline) {
 		select {
@@ -145,13 +112,13 @@ func (s *stage) next(quiet func() bool) *ask {
 			}
 		}
 	}
-	s.t.Fatal("the operator neither writes nor is done")
+	s.T.Fatal("the operator neither writes nor is done")
 	return nil
 }
 
 // until steps through the writes up to one for which the condition holds, and returns it.
 func (s *stage) until(holds func(*ask) bool) *ask {
-	s.t.Helper()
+	s.T.Helper()
 	for {
 		a := s.next(nil)
 		if holds(a) {
@@ -164,8 +131,8 @@ func (s *stage) until(holds func(*ask) bool) *ask {
 // fresh turns writes away until the operator decides about the newest spec, and returns
 // its first such write: of the status of that pass.
 func (s *stage) fresh(held *ask) *ask {
-	s.t.Helper()
-	mark := fmt.Sprintf(`"observedGeneration":%d`, s.nova().Generation)
+	s.T.Helper()
+	mark := fmt.Sprintf(`"observedGeneration":%d`, s.MustLive().Generation)
 	for a := held; ; a = s.next(nil) {
 		if a == nil {
 			continue
