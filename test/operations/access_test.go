@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
-	rendernova "github.com/c5c3/nova-operator/render/nova"
 	"github.com/c5c3/nova-operator/test/cluster"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 const (
@@ -144,7 +144,7 @@ func TestTargetAccess_IsEnoughForAPlacedNova(t *testing.T) {
 	c, elsewhere := cluster.Shared(t), cluster.StartFor(t, options())
 	i := install(t, c, root+"/kustomize/overlays/cluster")
 	removeWebhooks(t, c)
-	home := &world{t: t, cluster: c, namespace: c.Namespace(t), client: clientFor(t, c)}
+	home := &novaWorld{world.Of(world.In(t, c, c.Namespace(t)), world.Novas)}
 	namespaces := func(names ...string) (objects []*unstructured.Unstructured) {
 		for _, name := range names {
 			u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
@@ -154,48 +154,44 @@ func TestTargetAccess_IsEnoughForAPlacedNova(t *testing.T) {
 		return objects
 	}
 	apply(t, c, namespaces("c5c3-clusters"))
-	apply(t, elsewhere, namespaces(home.namespace))
-	target := newWorld(t, elsewhere, home.namespace)
+	apply(t, elsewhere, namespaces(home.Namespace))
+	target := newWorld(t, elsewhere, home.Namespace)
 	target.inputs()
 	there := newAPIServer(t, elsewhere.Config)
-	there.network = target.played.Network
+	there.network = target.Surroundings.Network
 	registration := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "c5c3-clusters", Name: "edge", Labels: map[string]string{"sigs.k8s.io/multicluster-runtime-kubeconfig": "true"}},
-		Data:       map[string][]byte{"kubeconfig": grant(t, elsewhere, home.namespace, there), "namespaces": []byte(home.namespace)},
+		Data:       map[string][]byte{"kubeconfig": grant(t, elsewhere, home.Namespace, there), "namespaces": []byte(home.Namespace)},
 	}
-	if err := home.client.Create(t.Context(), registration); err != nil {
-		t.Fatal(err)
-	}
+	home.Create(registration)
 	t.Cleanup(func() { // the next operator would ask for a cluster that has gone
-		if err := home.client.Delete(context.Background(), registration); err != nil {
+		if err := home.Client.Delete(context.Background(), registration); err != nil {
 			t.Error(err)
 		}
 	})
 	i.freeLease(t, c)
-	o := i.start(t, c, target.played.Network, "--enable-webhooks=false")
+	o := i.start(t, c, target.Surroundings.Network, "--enable-webhooks=false")
 	o.awaitReady(t)
 
-	n := home.nova()
+	n := home.Minimal()
 	n.Spec.TargetClusterRef = &v1alpha1.TargetClusterRefSpec{Name: "edge"}
-	home.create(n)
-	home.awaitReady()
+	home.Create(n)
+	home.AwaitReady()
 	home.patch(everything)
-	home.awaitReady()
+	home.AwaitReady()
 	home.patch(nothing)
-	home.awaitReady()
+	home.AwaitReady()
 	home.remove()
-	for _, gvk := range rendernova.About().Children {
-		for _, u := range target.list(gvk) {
-			if u.GetLabels()["openstack.c5c3.io/owner-name"] == "nova" && u.GetDeletionTimestamp() == nil {
-				t.Errorf("%s/%s is left", u.GetKind(), u.GetName())
-			}
+	target.EachChild(func(u *unstructured.Unstructured) {
+		if u.GetLabels()["openstack.c5c3.io/owner-name"] == "nova" && u.GetDeletionTimestamp() == nil {
+			t.Errorf("%s/%s is left", u.GetKind(), u.GetName())
 		}
-	}
+	})
 	there.mustAllow(t)
 	o.api.mustAllow(t)
 	o.mustLog(t)
 	for a, in := range there.used() {
-		want := []string{home.namespace}
+		want := []string{home.Namespace}
 		if a.resource == "clustersecretstores" {
 			want = []string{""}
 		}

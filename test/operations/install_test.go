@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	wiring "github.com/c5c3/nova-operator/controllers/operator"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
 )
 
@@ -170,8 +172,8 @@ func TestInstall_TheNamespacedRoleLacksExactlyClusterScopedResources(t *testing.
 func TestRole_AnApplyThatMakesAnObjectNeedsCreate(t *testing.T) {
 	c := cluster.Shared(t)
 	w := newWorld(t, c, c.Namespace(t))
-	role := w.object("rbac.authorization.k8s.io/v1", "Role", "patcher")
-	binding := w.object("rbac.authorization.k8s.io/v1", "RoleBinding", "patcher")
+	role := w.Object(rbacv1.SchemeGroupVersion.WithKind("Role"), "patcher")
+	binding := w.Object(rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), "patcher")
 	binding.Object["roleRef"] = map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "patcher"}
 	binding.Object["subjects"] = []any{map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "patcher"}}
 	write := func(verbs ...any) error {
@@ -183,7 +185,7 @@ func TestRole_AnApplyThatMakesAnObjectNeedsCreate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made := client.ApplyConfigurationFromUnstructured(w.object("v1", "ConfigMap", fmt.Sprint("made-with-", len(verbs))))
+		made := client.ApplyConfigurationFromUnstructured(w.Object(render.KindConfigMap, fmt.Sprint("made-with-", len(verbs))))
 		return as.Apply(t.Context(), made, client.FieldOwner("patcher"))
 	}
 	if err := write("patch"); !apierrors.IsForbidden(err) {
@@ -199,46 +201,45 @@ func TestInstall_ClusterWide(t *testing.T) {
 	c := cluster.Shared(t)
 	i := install(t, c, root+"/kustomize/overlays/cluster")
 	t.Cleanup(func() { removeWebhooks(t, c) })
-	o := i.start(t, c, newWorld(t, c, i.namespace).played.Network)
+	o := i.start(t, c, newWorld(t, c, i.namespace).Surroundings.Network)
 	o.awaitReady(t)
 
-	worlds := []*world{newWorld(t, c, c.Namespace(t)), newWorld(t, c, c.Namespace(t))}
+	worlds := []*novaWorld{newWorld(t, c, c.Namespace(t)), newWorld(t, c, c.Namespace(t))}
 	removeWebhooks(t, c)
-	o.register(t, c, worlds[0].namespace)
-	store := worlds[0].object("external-secrets.io/v1", "ClusterSecretStore", v1alpha1.DefaultSecretStoreName)
-	store.SetNamespace("")
-	store.Object["spec"] = map[string]any{}
+	o.register(t, c, worlds[0].Namespace)
+	worlds[0].Foreign(render.KindClusterSecretStore, v1alpha1.DefaultSecretStoreName)
 	class := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": int64(1000)}}
 	class.SetName("openstack")
-	apply(t, c, []*unstructured.Unstructured{store, class})
-	foreign := worlds[1].foreignService("nova-metadata")
+	apply(t, c, []*unstructured.Unstructured{class})
+	worlds[1].Theirs(&corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "nova-metadata", Namespace: worlds[1].Namespace},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 8775}}},
+	})
 	for _, w := range worlds {
 		w.inputs()
-		n := w.nova()
+		n := w.Minimal()
 		n.Spec.SecretStoreRef = nil
 		n.Spec.API.Deployment.PriorityClassName = new("openstack")
-		w.create(n)
+		w.Create(n)
 	}
-	worlds[1].awaitReason(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonApplyError)
+	worlds[1].AwaitReason(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonApplyError)
 	for line := range strings.SplitSeq(o.scrape(t), "\n") {
 		charged := strings.HasPrefix(line, `nova_operator_reconcile_errors_total{condition_type="MetadataReady",sub_reconciler="Metadata"} `)
 		if strings.HasPrefix(line, "nova_operator_reconcile_errors_total") && strings.HasSuffix(line, " 0") == charged {
 			t.Errorf("a Service that cannot be written is charged wrong: %s", line)
 		}
 	}
-	if err := worlds[1].client.Delete(t.Context(), foreign); err != nil {
-		t.Fatal(err)
-	}
+	worlds[1].Remove(render.KindService, "nova-metadata")
 	for _, w := range worlds {
-		w.awaitReady()
-		live, err := w.live(t.Context())
+		w.AwaitReady()
+		live, err := w.Live(t.Context())
 		if err != nil || !meta.IsStatusConditionTrue(live.Status.Conditions, v1alpha1.ConditionReady) {
 			t.Errorf("%v", err)
 		}
 	}
-	bad := worlds[0].nova()
+	bad := worlds[0].Minimal()
 	bad.Name, bad.Spec.API.Deployment.PriorityClassName = "bad", new("missing")
-	if err := worlds[0].client.Create(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "vnova.kb.io") {
+	if err := worlds[0].Client.Create(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "vnova.kb.io") {
 		t.Errorf("a priority class that does not exist is admitted: %v", err)
 	}
 	for _, w := range worlds {
@@ -249,22 +250,6 @@ func TestInstall_ClusterWide(t *testing.T) {
 	i.mustUse(t, o.api.used(), clusterOnly, func(a access) bool {
 		return a.resource == "clustersecretstores" || a.resource == "priorityclasses"
 	})
-}
-
-// foreignService makes one that somebody else controls.
-func (w *world) foreignService(name string) *unstructured.Unstructured {
-	w.t.Helper()
-	owner := w.object("v1", "ConfigMap", "theirs")
-	if err := w.client.Create(w.t.Context(), owner); err != nil {
-		w.t.Fatal(err)
-	}
-	service := w.object("v1", "Service", name)
-	service.Object["spec"] = map[string]any{"ports": []any{map[string]any{"port": int64(8775)}}}
-	service.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))})
-	if err := w.client.Create(w.t.Context(), service); err != nil {
-		w.t.Fatal(err)
-	}
-	return service
 }
 
 // own is the namespace of the namespaced installation.

@@ -18,16 +18,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/test/cluster"
 	"github.com/c5c3/nova-operator/test/surroundings"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // build makes the objects of a kustomization, in process and with kubectl where there
@@ -106,13 +105,7 @@ func apply(t *testing.T, c *cluster.Cluster, objects []*unstructured.Unstructure
 
 func clientFor(t *testing.T, c *cluster.Cluster) client.Client {
 	t.Helper()
-	types := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(types); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out, err := client.New(c.Config, client.Options{Scheme: types})
+	out, err := world.NewClient(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}

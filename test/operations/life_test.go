@@ -2,7 +2,6 @@ package operations_test
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
@@ -20,6 +18,7 @@ import (
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // everything turns on what makes children of every kind; nothing turns it off again.
@@ -40,28 +39,25 @@ const (
 
 // liveOn makes the operator do everything it may: wait for a credential, install,
 // upgrade, archive, take every feature on and off, correct drift, fight over a field.
-func (w *world) liveOn() {
-	w.t.Helper()
-	external := w.object("external-secrets.io/v1", "ExternalSecret", "nova-api-db")
-	external.Object["spec"] = map[string]any{}
-	store := w.object("external-secrets.io/v1", "SecretStore", "store")
-	store.Object["spec"] = map[string]any{}
-	apply(w.t, w.cluster, []*unstructured.Unstructured{external, store})
-	n := w.nova()
+func (w *novaWorld) liveOn() {
+	w.T.Helper()
+	w.Foreign(render.KindExternalSecret, "nova-api-db")
+	w.Foreign(render.KindSecretStore, "store")
+	n := w.Minimal()
 	n.Spec.OpenStackRelease, n.Spec.Image.Tag = "2025.2", "2025.2"
-	w.create(n)
-	w.awaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonWaitingForDBCredentials)
+	w.Create(n)
+	w.AwaitReason(v1alpha1.ConditionSecretsReady, v1alpha1.ReasonWaitingForDBCredentials)
 	w.inputs()
-	w.awaitReady()
+	w.AwaitReady()
 	w.patch(`{"spec": {"openStackRelease": "2026.1", "image": {"tag": "2026.1"}}}`)
-	cluster.Eventually(w.t, "the upgrade", func(ctx context.Context) (bool, error) {
-		n, err := w.live(ctx)
+	cluster.Eventually(w.T, "the upgrade", func(ctx context.Context) (bool, error) {
+		n, err := w.Live(ctx)
 		return err == nil && n.Status.InstalledRelease == "2026.1", err
 	})
-	w.awaitReady()
+	w.AwaitReady()
 
 	w.patch(everything)
-	w.awaitReady()
+	w.AwaitReady()
 	optional := []string{
 		"HorizontalPodAutoscaler/nova", "VerticalPodAutoscaler/nova-conductor", "NetworkPolicy/nova", "HTTPRoute/nova",
 		"Secret/nova-remote-compute-config",
@@ -71,43 +67,43 @@ func (w *world) liveOn() {
 	}
 	w.archive("run-1", false)
 	w.archive("run-2", true)
-	w.awaitReason(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveJobFailed)
+	w.AwaitReason(v1alpha1.ConditionDBArchiveReady, v1alpha1.ReasonDBArchiveJobFailed)
 	w.archive("run-3", false)
-	w.awaitReady()
+	w.AwaitReady()
 
 	w.drift()
 	w.patch(nothing)
-	w.awaitReady()
+	w.AwaitReady()
 	for _, name := range append(optional, "Deployment/nova-novncproxy", "Service/nova-novncproxy") {
 		w.awaitChild(name, false)
 	}
 	// More generations of the configuration than are kept.
 	for region := range 6 {
 		w.patch(fmt.Sprintf(`{"spec": {"region": "r%d"}}`, region))
-		w.awaitReady()
+		w.AwaitReady()
 	}
 	w.failedSync()
 }
 
 // patch is `kubectl patch --type merge` on the Nova.
-func (w *world) patch(text string) {
-	w.t.Helper()
-	n := &v1alpha1.Nova{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "nova"}}
-	if err := w.client.Patch(w.t.Context(), n, client.RawPatch(types.MergePatchType, []byte(text)), client.FieldOwner("kubectl-patch")); err != nil {
-		w.t.Fatal(err)
+func (w *novaWorld) patch(text string) {
+	w.T.Helper()
+	n := &v1alpha1.Nova{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "nova"}}
+	if err := w.Client.Patch(w.T.Context(), n, client.RawPatch(types.MergePatchType, []byte(text)), client.FieldOwner("kubectl-patch")); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
 // archive is `kubectl create job --from=cronjob/nova-db-archive`.
-func (w *world) archive(name string, fail bool) {
-	w.t.Helper()
+func (w *novaWorld) archive(name string, fail bool) {
+	w.T.Helper()
 	cron := &batchv1.CronJob{}
-	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "nova-db-archive"}, cron); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "nova-db-archive"}, cron); err != nil {
+		w.T.Fatal(err)
 	}
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: name, Labels: cron.Spec.JobTemplate.Labels,
+			Namespace: w.Namespace, Name: name, Labels: cron.Spec.JobTemplate.Labels,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(cron, batchv1.SchemeGroupVersion.WithKind("CronJob"))},
 		},
 		Spec: cron.Spec.JobTemplate.Spec,
@@ -117,77 +113,67 @@ func (w *world) archive(name string, fail bool) {
 		job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 		metav1.SetMetaDataLabel(&job.Spec.Template.ObjectMeta, "devcluster.c5c3.io/fail", "true")
 	}
-	if err := w.client.Create(w.t.Context(), job); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Create(w.T.Context(), job); err != nil {
+		w.T.Fatal(err)
 	}
 	// The next run is newer only in another second.
-	cluster.Eventually(w.t, name+" to end", func(ctx context.Context) (bool, error) {
-		if err := w.client.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
+	cluster.Eventually(w.T, name+" to end", func(ctx context.Context) (bool, error) {
+		if err := w.Client.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
 			return false, err
 		}
-		n, err := w.live(ctx)
+		n, err := w.Live(ctx)
 		return err == nil && n.Annotations[v1alpha1.AnnotationLastJobUID(v1alpha1.JobSubjectDBArchive)] == string(job.UID), err
 	})
 }
 
 // drift deletes a child twice and has another manager claim a field.
-func (w *world) drift() {
-	w.t.Helper()
+func (w *novaWorld) drift() {
+	w.T.Helper()
 	for range 2 {
-		for _, s := range w.list(render.KindService) {
+		for _, s := range w.List(render.KindService) {
 			if s.GetName() == "nova-metadata" {
-				if err := w.client.Delete(w.t.Context(), &s); err != nil {
-					w.t.Fatal(err)
+				if err := w.Client.Delete(w.T.Context(), &s); err != nil {
+					w.T.Fatal(err)
 				}
 			}
 		}
-		w.awaitEvent(v1alpha1.EventDriftCorrected, "nova-metadata")
+		w.AwaitEvent(v1alpha1.EventDriftCorrected, "nova-metadata")
 		w.awaitChild("Service/nova-metadata", true)
 	}
-	claim := w.object("apps/v1", "Deployment", "nova-scheduler")
+	claim := w.Object(render.KindDeployment, "nova-scheduler")
 	claim.Object["spec"] = map[string]any{"replicas": int64(7)}
-	if err := w.client.Apply(w.t.Context(), client.ApplyConfigurationFromUnstructured(claim), client.FieldOwner("argocd-controller"), client.ForceOwnership); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Apply(w.T.Context(), client.ApplyConfigurationFromUnstructured(claim), client.FieldOwner("argocd-controller"), client.ForceOwnership); err != nil {
+		w.T.Fatal(err)
 	}
-	w.awaitEvent(v1alpha1.EventFieldConflict, "argocd-controller")
+	w.AwaitEvent(v1alpha1.EventFieldConflict, "argocd-controller")
 }
 
 // failedSync changes to an image whose db-sync fails, and back.
-func (w *world) failedSync() {
-	w.t.Helper()
+func (w *novaWorld) failedSync() {
+	w.T.Helper()
 	const tag = "2026.1-fail-db-sync"
 	w.patch(`{"spec": {"image": {"tag": "` + tag + `"}}}`)
 	// The Job would try again for minutes.
-	cluster.Eventually(w.t, "the failing Job", func(ctx context.Context) (bool, error) {
+	cluster.Eventually(w.T, "the failing Job", func(ctx context.Context) (bool, error) {
 		job := &batchv1.Job{}
-		if err := w.client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "nova-db-sync"}, job); err != nil {
+		if err := w.Client.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "nova-db-sync"}, job); err != nil {
 			return false, err
 		}
 		if !strings.HasSuffix(job.Spec.Template.Spec.Containers[0].Image, tag) {
 			return false, nil
 		}
-		return true, w.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(`{"spec": {"backoffLimit": 0}}`)))
+		return true, w.Client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(`{"spec": {"backoffLimit": 0}}`)))
 	})
-	w.awaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDBSyncFailed)
+	w.AwaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDBSyncFailed)
 	w.patch(`{"spec": {"image": {"tag": "2026.1"}}}`)
-	w.awaitReady()
+	w.AwaitReady()
 }
 
-// mustNotLeak looks for a marked credential where none belongs, also for one in base64,
-// at whatever place of a longer text it stands.
+// mustNotLeak looks for a credential where none belongs.
 func mustNotLeak(t *testing.T, where, text string) {
 	t.Helper()
-	forms := []string{mark}
-	for before := range 3 {
-		encoded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + mark))
-		forms = append(forms, encoded[(before*8+5)/6:(before+len(mark))*8/6])
-	}
-	for line := range strings.SplitSeq(text, "\n") {
-		for _, form := range forms {
-			if i := strings.Index(line, form); i >= 0 {
-				t.Errorf("%s has a credential: %s", where, line[max(0, i-300):min(len(line), i+100)])
-			}
-		}
+	for _, leak := range world.Leaks(text) {
+		t.Errorf("%s has a credential: %s", where, leak)
 	}
 }
 
@@ -210,7 +196,7 @@ func TestLife(t *testing.T) {
 	c := cluster.Shared(t)
 	i := install(t, c, namespaced(t, c))
 	w := newWorld(t, c, own)
-	o := i.start(t, c, w.played.Network, "--zap-log-level=7")
+	o := i.start(t, c, w.Surroundings.Network, "--zap-log-level=7")
 	o.awaitReady(t)
 	i.awaitLeader(t, c, "")
 	stop := o.follow(t, own)
@@ -232,12 +218,12 @@ func TestLife(t *testing.T) {
 	})
 
 	t.Run("a Nova without our finalizer is counted while it is there", func(t *testing.T) {
-		n := w.nova()
+		n := w.Minimal()
 		n.Name, n.Spec.TargetClusterRef = "placed", &v1alpha1.TargetClusterRefSpec{Name: "elsewhere"}
-		w.create(n)
+		w.Create(n)
 		series := `nova_operator_condition{condition_type="SecretsReady",namespace="openstack",nova="placed",reason="TargetClusterUnavailable"} 0`
 		cluster.Eventually(t, series, func(context.Context) (bool, error) { return strings.Contains(o.scrape(t), series), nil })
-		if err := w.client.Delete(t.Context(), n); err != nil {
+		if err := w.Client.Delete(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
 		cluster.Eventually(t, "its series to go", func(context.Context) (bool, error) { return !strings.Contains(o.scrape(t), `nova="placed"`), nil })
@@ -268,22 +254,22 @@ func TestLife(t *testing.T) {
 	t.Run("no credential is in log, metrics and events", func(t *testing.T) {
 		o.mustLog(t)
 		mustNotLeak(t, "the metrics", alive)
-		for _, e := range w.events() {
+		for _, e := range w.Events() {
 			mustNotLeak(t, "an event", e.Message)
 		}
 	})
 }
 
 // everyObject is all the namespace holds but Secrets, as JSON lines.
-func (w *world) everyObject() string {
-	w.t.Helper()
-	disco, err := discovery.NewDiscoveryClientForConfig(w.cluster.Config)
+func (w *novaWorld) everyObject() string {
+	w.T.Helper()
+	disco, err := discovery.NewDiscoveryClientForConfig(w.Cluster.Config)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	lists, err := disco.ServerPreferredNamespacedResources()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	var text strings.Builder
 	for _, l := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list"}}, lists) {
@@ -291,17 +277,17 @@ func (w *world) everyObject() string {
 			if r.Kind == "Secret" {
 				continue
 			}
-			for _, u := range w.list(schema.FromAPIVersionAndKind(l.GroupVersion, r.Kind)) {
+			for _, u := range w.List(schema.FromAPIVersionAndKind(l.GroupVersion, r.Kind)) {
 				raw, err := u.MarshalJSON()
 				if err != nil {
-					w.t.Fatal(err)
+					w.T.Fatal(err)
 				}
 				text.Write(raw)
 			}
 		}
 	}
 	if !strings.Contains(text.String(), `"kind":"Nova"`) || !strings.Contains(text.String(), `"kind":"Pod"`) {
-		w.t.Fatal("looked at no Nova and no Pod")
+		w.T.Fatal("looked at no Nova and no Pod")
 	}
 	return text.String()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/c5c3/nova-operator/test/cluster"
 	"github.com/c5c3/nova-operator/test/process"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // root is the repository, as seen from a test.
@@ -26,15 +27,7 @@ func TestMain(m *testing.M) {
 
 // options are those of every cluster here.
 func options() cluster.Options {
-	var paths []string
-	for _, folder := range []string{filepath.Join(root, "kustomize", "crd"), "testdata/standins.yaml"} {
-		path, err := filepath.Abs(folder)
-		if err != nil {
-			panic(err)
-		}
-		paths = append(paths, path)
-	}
-	return cluster.Options{CRDs: append(paths, cluster.AllCRDs...)}
+	return cluster.Options{CRDs: append(world.Definitions(root), "./testdata/standins.yaml")}
 }
 
 // binary builds the operator, once.

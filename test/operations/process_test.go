@@ -27,10 +27,10 @@ func TestLeaderElection_TheOtherTakesOverWhatACrashLeft(t *testing.T) {
 	i.freeLease(t, c)
 	w := newWorld(t, c, own)
 	w.awaitEmpty()
-	first := i.start(t, c, w.played.Network)
+	first := i.start(t, c, w.Surroundings.Network)
 	first.awaitReady(t)
 	holder := i.awaitLeader(t, c, "")
-	second := i.start(t, c, w.played.Network)
+	second := i.start(t, c, w.Surroundings.Network)
 	second.awaitReady(t)
 	if !first.leads(t) || second.leads(t) {
 		t.Fatalf("the first leads: %t, the second: %t", first.leads(t), second.leads(t))
@@ -43,8 +43,8 @@ func TestLeaderElection_TheOtherTakesOverWhatACrashLeft(t *testing.T) {
 		}
 	}
 	w.inputs()
-	w.create(w.nova())
-	w.awaitReady()
+	w.Create(w.Minimal())
+	w.AwaitReady()
 	for a := range second.api.used() {
 		if a.resource != "leases" && !slices.Contains([]string{"get", "list", "watch"}, a.verb) {
 			t.Errorf("the one in waiting asked to %s", a)
@@ -58,7 +58,7 @@ func TestLeaderElection_TheOtherTakesOverWhatACrashLeft(t *testing.T) {
 	first.kill()
 	died := time.Now()
 	i.awaitLeader(t, c, holder)
-	w.awaitReady()
+	w.AwaitReady()
 	t.Logf("taken over and Ready again %s after the crash", time.Since(died).Round(100*time.Millisecond))
 	if !second.leads(t) {
 		t.Error("the second does not say that it leads")
@@ -75,9 +75,9 @@ func TestLeaderElection_AStopHandsTheLeaseOver(t *testing.T) {
 	i := install(t, c, namespaced(t, c))
 	i.freeLease(t, c)
 	w := newWorld(t, c, own)
-	first := i.start(t, c, w.played.Network)
+	first := i.start(t, c, w.Surroundings.Network)
 	holder := i.awaitLeader(t, c, "")
-	second := i.start(t, c, w.played.Network)
+	second := i.start(t, c, w.Surroundings.Network)
 	second.awaitReady(t)
 	if _, err := first.stop(t, i.grace()); err != nil {
 		t.Errorf("exit: %v", err)
@@ -112,7 +112,7 @@ func TestStop_InAPassLeavesNothingHalfWritten(t *testing.T) {
 			i.freeLease(t, c)
 			w := newWorld(t, c, own)
 			w.awaitEmpty()
-			first := i.start(t, c, w.played.Network)
+			first := i.start(t, c, w.Surroundings.Network)
 			first.awaitReady(t)
 			i.awaitLeader(t, c, "")
 			first.api.slow(func(info *request.RequestInfo) time.Duration {
@@ -122,7 +122,7 @@ func TestStop_InAPassLeavesNothingHalfWritten(t *testing.T) {
 				return 0
 			})
 			w.inputs()
-			w.create(w.nova())
+			w.Create(w.Minimal())
 			cluster.Eventually(t, "the pass", first.api.holding)
 			took, err := first.stop(t, i.grace())
 			if err != nil {
@@ -132,8 +132,8 @@ func TestStop_InAPassLeavesNothingHalfWritten(t *testing.T) {
 			before := w.children()
 
 			i.freeLease(t, c)
-			second := i.start(t, c, w.played.Network)
-			w.awaitReady()
+			second := i.start(t, c, w.Surroundings.Network)
+			w.AwaitReady()
 			after := w.children()
 			kept := map[string]string{}
 			for name := range before {
@@ -142,7 +142,7 @@ func TestStop_InAPassLeavesNothingHalfWritten(t *testing.T) {
 			if diff := cmp.Diff(before, kept); diff != "" {
 				t.Errorf("what the first wrote was made again: %s", diff)
 			}
-			for _, e := range w.events() {
+			for _, e := range w.Events() {
 				if e.Reason == v1alpha1.EventDriftCorrected || e.Reason == v1alpha1.EventFieldConflict {
 					t.Errorf("event %s: %s", e.Reason, e.Message)
 				}
