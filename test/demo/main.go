@@ -22,6 +22,7 @@ import (
 	"github.com/c5c3/nova-operator/test/cluster"
 	"github.com/c5c3/nova-operator/test/process"
 	"github.com/c5c3/nova-operator/test/surroundings"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // managerLog is where the manager's log goes.
@@ -59,11 +60,7 @@ func run(ctx context.Context, fixture, kubeconfig string, once bool) error {
 	}
 
 	c.say("starting a control plane with three nodes")
-	crds, err := filepath.Abs("kustomize/crd")
-	if err != nil {
-		return err
-	}
-	control, err := cluster.Start(ctx, cluster.Options{Nodes: 3, CRDs: append([]string{crds}, cluster.AllCRDs...)})
+	control, err := cluster.Start(ctx, cluster.Options{Nodes: 3, CRDs: world.Definitions(".")})
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -22,6 +20,7 @@ import (
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 	"github.com/c5c3/nova-operator/test/surroundings"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // scene is one Nova and what it refers to, on the demo cluster.
@@ -41,11 +40,7 @@ func newScene(config *rest.Config, fixture string) (*scene, error) {
 	if err := errors.Join(yaml.Unmarshal(raw, &s.source.Object), yaml.UnmarshalStrict(raw, s.nova)); err != nil {
 		return nil, fmt.Errorf("%s: %w", fixture, err)
 	}
-	types := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(types), v1alpha1.AddToScheme(types)); err != nil {
-		return nil, err
-	}
-	s.client, err = client.New(config, client.Options{Scheme: types})
+	s.client, err = world.NewClient(config)
 	return s, err
 }
 

@@ -3,7 +3,6 @@ package gitops_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/yaml"
@@ -35,6 +33,7 @@ import (
 	"github.com/c5c3/nova-operator/test/gitops/health"
 	"github.com/c5c3/nova-operator/test/process"
 	"github.com/c5c3/nova-operator/test/surroundings"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // tool is a way a repository reaches a cluster.
@@ -590,11 +589,7 @@ func startOperator(t *testing.T, c *cluster.Cluster, admin client.Client) {
 
 func clientFor(t *testing.T, c *cluster.Cluster) client.Client {
 	t.Helper()
-	s := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(s), v1alpha1.AddToScheme(s)); err != nil {
-		t.Fatal(err)
-	}
-	out, err := client.New(c.Config, client.Options{Scheme: s})
+	out, err := world.NewClient(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,15 +20,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/test/cluster"
 	"github.com/c5c3/nova-operator/test/process"
 	"github.com/c5c3/nova-operator/test/surroundings"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // metricsAddress is where the measured process serves its metrics.
@@ -70,11 +67,7 @@ func run(ctx context.Context, counts string, steady time.Duration) error {
 
 // measure runs one count.
 func measure(ctx context.Context, binary string, n int, steady time.Duration) (row string, err error) {
-	crds, err := filepath.Abs("kustomize/crd")
-	if err != nil {
-		return "", err
-	}
-	control, err := cluster.Start(ctx, cluster.Options{Nodes: 3 + n/20, CRDs: append([]string{crds}, cluster.AllCRDs...)})
+	control, err := cluster.Start(ctx, cluster.Options{Nodes: 3 + n/20, CRDs: world.Definitions(".")})
 	if err != nil {
 		return "", err
 	}
@@ -83,7 +76,7 @@ func measure(ctx context.Context, binary string, n int, steady time.Duration) (r
 	if err != nil {
 		return "", err
 	}
-	c, err := newClient(control.Config)
+	c, err := world.NewClient(control.Config)
 	if err != nil {
 		return "", err
 	}
@@ -132,61 +125,30 @@ func measure(ctx context.Context, binary string, n int, steady time.Duration) (r
 		diff("nova_operator_status_writes_total"), diff("rest_client_requests_total")), nil
 }
 
-func newClient(config *rest.Config) (client.Client, error) {
-	types := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(types), v1alpha1.AddToScheme(types)); err != nil {
-		return nil, err
-	}
-	return client.New(config, client.Options{Scheme: types})
-}
-
 // perNamespace is how many Novas share a namespace with its server and broker.
 const perNamespace = 20
 
 func namespaceOf(i int) string { return "cloud-" + strconv.Itoa(i/perNamespace) }
 
-func object(apiVersion, kind, namespace, name string, body map[string]any) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
-	for k, v := range body {
-		u.Object[k] = v
-	}
-	u.SetNamespace(namespace)
-	u.SetName(name)
-	return u
-}
-
 // shared is what the Novas refer to.
 func shared(n int) []*unstructured.Unstructured {
-	empty := map[string]any{"spec": map[string]any{}}
-	out := []*unstructured.Unstructured{object("external-secrets.io/v1", "ClusterSecretStore", "", v1alpha1.DefaultSecretStoreName, empty)}
+	var out []*unstructured.Unstructured
 	for i := 0; i < n; i += perNamespace {
-		ns := namespaceOf(i)
-		out = append(out, object("v1", "Namespace", "", ns, nil),
-			object("k8s.mariadb.com/v1alpha1", "MariaDB", ns, "mariadb", map[string]any{"spec": map[string]any{"storage": map[string]any{"size": "1Gi"}}}),
-			object("rabbitmq.com/v1beta1", "RabbitmqCluster", ns, "rabbitmq", empty),
-			object("v1", "Secret", ns, "credentials", map[string]any{"stringData": map[string]any{
-				"username": "nova", "password": "made-up", "shared_secret": "made-up",
-			}}))
+		namespace := &unstructured.Unstructured{}
+		namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+		namespace.SetName(namespaceOf(i))
+		out = append(append(out, namespace), surroundings.Inputs(novaOf(i))...)
 	}
 	return out
 }
 
+// novaOf shares everything but its databases with the others of its namespace.
 func novaOf(i int) *v1alpha1.Nova {
-	n := &v1alpha1.Nova{}
-	n.Name, n.Namespace = fmt.Sprintf("nova-%d", i), namespaceOf(i)
-	credentials := v1alpha1.SecretRefSpec{Name: "credentials"}
-	n.Spec = v1alpha1.NovaSpec{
-		OpenStackRelease: "2026.1",
-		Image:            v1alpha1.ImageSpec{Repository: "registry.example.com/nova", Tag: "2026.1"},
-		APIDatabase:      v1alpha1.DatabaseSpec{ClusterRef: &corev1.LocalObjectReference{Name: "mariadb"}, Database: fmt.Sprintf("nova_api_%d", i), SecretRef: credentials},
-		Database:         v1alpha1.DatabaseSpec{ClusterRef: &corev1.LocalObjectReference{Name: "mariadb"}, Database: fmt.Sprintf("nova_%d", i), SecretRef: credentials},
-		Cache:            v1alpha1.CacheSpec{ClusterRef: &corev1.LocalObjectReference{Name: "memcached"}, Backend: v1alpha1.DefaultCacheBackend},
-		Messaging:        v1alpha1.MessagingSpec{ClusterRef: &corev1.LocalObjectReference{Name: "rabbitmq"}},
-		KeystoneEndpoint: "http://keystone.example.com:5000/v3",
-		ServiceUser:      v1alpha1.ServiceUserSpec{SecretRef: credentials},
-		Metadata:         v1alpha1.NovaMetadataSpec{SharedSecretRef: credentials},
-		API:              v1alpha1.NovaAPISpec{Deployment: v1alpha1.DeploymentSpec{Replicas: 1}},
-	}
+	n := world.Novas.Minimal(namespaceOf(i))
+	n.Name = fmt.Sprintf("nova-%d", i)
+	n.Spec.APIDatabase.Database, n.Spec.Database.Database = fmt.Sprintf("nova_api_%d", i), fmt.Sprintf("nova_%d", i)
+	n.Spec.SecretStoreRef = nil
+	n.Spec.API.Deployment.Replicas = 1
 	return n
 }
 
