@@ -526,10 +526,8 @@ func (w *novaWorld) settle(manifest *unstructured.Unstructured) {
 		}
 	}()
 	cluster.Eventually(w.T, "the Nova to be as wanted", func(context.Context) (bool, error) {
-		n := w.MustLive()
-		ready := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionReady)
-		if ready == nil || ready.Status != metav1.ConditionTrue || n.Status.ObservedGeneration != n.Generation || n.Status.UpgradePhase != "" {
-			last = fmt.Sprint(n.Status.Conditions)
+		if !w.up() {
+			last = fmt.Sprint(w.MustLive().Status.Conditions)
 			time.Sleep(200 * time.Millisecond)
 			return false, nil
 		}
@@ -539,6 +537,14 @@ func (w *novaWorld) settle(manifest *unstructured.Unstructured) {
 		done = !d.Differs() && len(r.NotReady) == 0
 		return done, nil
 	})
+}
+
+// up tells whether the Nova is ready in its live generation and no upgrade is under way.
+func (w *novaWorld) up() bool {
+	w.T.Helper()
+	n := w.MustLive()
+	ready := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionReady)
+	return ready != nil && ready.Status == metav1.ConditionTrue && n.Status.ObservedGeneration == n.Generation && n.Status.UpgradePhase == ""
 }
 
 // preview asks what applying a manifest would do.

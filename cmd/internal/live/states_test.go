@@ -68,9 +68,7 @@ func (s *stage) look(name string, manifest *unstructured.Unstructured) point {
 // quiet reports that nothing is to come for a manifest.
 func (s *stage) quiet(manifest *unstructured.Unstructured) func() bool {
 	return func() bool {
-		n := s.MustLive()
-		ready := meta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionReady)
-		if ready == nil || ready.Status != metav1.ConditionTrue || n.Status.ObservedGeneration != n.Generation || n.Status.UpgradePhase != "" {
+		if !s.up() {
 			return false
 		}
 		r := s.preview(manifest)
