@@ -47,7 +47,7 @@ test-tools: ## Install what some tests need: oslo.config, SQLAlchemy, shellcheck
 golden: ## Rewrite what the tests compare with and the pages made from code; read the diff.
 	go test ./render/nova -run 'Fixtures|UpgradePage' -update
 	go test ./cmd/nova-operator -update
-	go test ./explain -update
+	go test ./explain ./preview -update
 	go test ./api/v1alpha1 -run ReasonsPage -update
 
 bench: test-cluster ## Measure the applier beside others, and the decision.
