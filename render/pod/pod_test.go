@@ -140,7 +140,7 @@ func TestMemory(t *testing.T) {
 		"threads of every process": {2, 3, "848Mi"},
 		"none is one":              {0, 0, "368Mi"},
 		"less than none is one":    {-5, -5, "368Mi"},
-		"the most there can be":    {1<<31 - 1, 1, "755914243744Mi"},
+		"the most there can be":    {1<<31 - 1, 1, "755914243760Mi"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Memory(tc.processes, tc.threads); got.String() != tc.want {
