@@ -18,6 +18,7 @@ import (
 func TestForesee_HoldsForAnyInput(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		in := randomInput(rt, t)
+		in.forms = known
 		before := in.Nova.DeepCopy()
 		world := in.clone()
 		f := foresee.Run(world)

@@ -70,7 +70,7 @@ func install(t testing.TB) *simulation {
 // pass decides once and carries the decision out.
 func (s *simulation) pass(t fataler) pipeline.Decision {
 	before := s.seen
-	r := Decide(Input{Nova: s.nova, Observed: s.seen})
+	r := Decide(Input{Nova: s.nova, Observed: s.seen, forms: known})
 	s.check(t, r, before)
 	for _, gone := range r.Set.Absent {
 		if gone.Kind == "Job" {
@@ -284,6 +284,40 @@ func TestUpgrade_RunsItsPhasesInOrder(t *testing.T) {
 	}
 	if want := []string{v1alpha1.EventUpgradeCheckWarnings, v1alpha1.EventDatabaseSynced, v1alpha1.EventCellsReportUnavailable}; !slices.Equal(s.recorded, want) {
 		t.Errorf("recorded %q, want %q", s.recorded, want)
+	}
+}
+
+// An old pod that lingers, not ready and not gone, still reads what the contract phase
+// drops: the upgrade waits for it.
+func TestUpgrade_WaitsForAnOldPodThatLingers(t *testing.T) {
+	for _, role := range roles {
+		t.Run(role.component, func(t *testing.T) {
+			s := newSimulation(t)
+			name := role.name(s.nova)
+			pods := func(total int32) {
+				d := s.seen.Deployments[name]
+				d.TotalReplicas = total
+				s.seen.Deployments[name] = d
+			}
+			s.to("2026.2", "2026.2")
+			for range 20 {
+				s.pass(t)
+				s.jobs(func(*facts.Job) {}, true)
+				s.roll(true)
+				pods(2)
+			}
+			if got := s.nova.Status.UpgradePhase; got != v1alpha1.UpgradePhaseRollingUpdate {
+				t.Fatalf("phase %q", got)
+			}
+			if d := s.seen.Deployments[name]; d.Image != s.nova.Spec.Image.Reference() || d.UpdatedReplicas != 1 || !d.Serves() {
+				t.Fatalf("%+v is held by something else", d)
+			}
+			pods(1)
+			s.settle(t)
+			if got := s.nova.Status.InstalledRelease; got != "2026.2" {
+				t.Errorf("without the pod it ends at %s", got)
+			}
+		})
 	}
 }
 

@@ -147,9 +147,6 @@ func randomizeMap(t *rapid.T, v reflect.Value, rarely, depth int, change func() 
 		}
 		value := reflect.New(v.Type().Elem()).Elem()
 		value.Set(v.MapIndex(key))
-		if value.Kind() == reflect.Map && !value.IsNil() {
-			value.Set(cloneReflect(value))
-		}
 		randomize(t, value, rarely, depth+1)
 		v.SetMapIndex(key, value)
 	}
@@ -169,14 +166,6 @@ func sortValues(keys []reflect.Value) {
 			keys[j], keys[j-1] = keys[j-1], keys[j]
 		}
 	}
-}
-
-func cloneReflect(m reflect.Value) reflect.Value {
-	out := reflect.MakeMap(m.Type())
-	for _, key := range m.MapKeys() {
-		out.SetMapIndex(key, m.MapIndex(key))
-	}
-	return out
 }
 
 // randomInput is an observation and a Nova: made up from nothing, or a fixture in a
@@ -206,11 +195,24 @@ func randomInput(t *rapid.T, tb testing.TB) Input {
 	return in
 }
 
+// settled are the worlds of the fixtures that were settled already, by name. known are the
+// canonical forms of the objects decided about: read only.
+var (
+	settled = map[string]Input{}
+	known   = render.Forms{}
+)
+
 // settledFixture is a fixture's Nova in a world where everything came up, with marked
-// credentials.
+// credentials. It may be written to.
 func settledFixture(tb testing.TB, name string) Input {
 	tb.Helper()
-	f := loadFixture(tb, name)
+	if _, ok := settled[name]; !ok {
+		settled[name] = settle(loadFixture(tb, name))
+	}
+	return copyOf(settled[name])
+}
+
+func settle(f fixture) Input {
 	in := f.in
 	in.Observed = in.Observed.clone()
 	if f.settle {
@@ -230,4 +232,44 @@ func settledFixture(tb testing.TB, name string) Input {
 		in.Observed.Secrets[name] = marked
 	}
 	return in
+}
+
+// copyOf is an independent copy of an input, to write to. Its decisions share no forms.
+func copyOf(in Input) Input {
+	return Input{Nova: in.Nova.DeepCopy(), Observed: copyValue(reflect.ValueOf(in.Observed)).Interface().(Observed), Settings: in.Settings}
+}
+
+// copyValue copies what is behind pointers, maps and slices as well. Unexported fields are
+// those of values that nobody changes, as of a time.
+func copyValue(v reflect.Value) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			out.Set(reflect.New(v.Type().Elem()))
+			out.Elem().Set(copyValue(v.Elem()))
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		}
+		for i := range v.Len() {
+			out.Index(i).Set(copyValue(v.Index(i)))
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+		}
+		for _, key := range v.MapKeys() {
+			out.SetMapIndex(key, copyValue(v.MapIndex(key)))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if out.Field(i).CanSet() {
+				out.Field(i).Set(copyValue(v.Field(i)))
+			}
+		}
+	}
+	return out
 }

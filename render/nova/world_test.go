@@ -26,6 +26,7 @@ func readyWorld(t testing.TB, edit func(*v1alpha1.Nova)) Input {
 		edit(in.Nova)
 	}
 	in.AssumeInputs()
+	in.forms = known
 	desired := 0
 	for range foresee.MaxPasses {
 		r := Decide(in)
@@ -36,6 +37,7 @@ func readyWorld(t testing.TB, edit func(*v1alpha1.Nova)) Input {
 		in.Assume(r, nil)
 		in.Nova.Status.Conditions = r.Conditions
 	}
+	in.forms = nil // what a test decides on shares nothing with other tests
 	job := in.Observed.Jobs["nova-db-sync"]
 	job.UID, job.Message = "sync-1", cellReport
 	in.Observed.Jobs["nova-db-sync"] = job
@@ -102,7 +104,8 @@ func runCases(t *testing.T, condition string, cases map[string]stepCase) {
 	t.Helper()
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			in, usual := readyWorld(t, tc.nova), readyWorld(t, tc.nova)
+			usual := readyWorld(t, tc.nova)
+			in := copyOf(usual)
 			if tc.change != nil {
 				tc.change(&in)
 			}
