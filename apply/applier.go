@@ -34,8 +34,8 @@ type Options struct {
 	MemoLimit int
 	// Now is the clock for durations and schema refreshes; nil means time.Now.
 	Now func() time.Time
-	// Veil is the key of the digests in changes; zero draws one.
-	Veil diff.Veil
+	// Mask is the key of the digests in changes; zero draws one.
+	Mask diff.Mask
 }
 
 // Applier carries sets out on one cluster. It is safe for concurrent use by
@@ -48,7 +48,7 @@ type Applier struct {
 	memo        *memo
 	concurrency int
 	now         func() time.Time
-	veil        diff.Veil
+	mask        diff.Mask
 }
 
 // New returns an Applier for one cluster.
@@ -68,8 +68,8 @@ func New(o Options) *Applier {
 		a.now = time.Now
 	}
 	a.schemas = newSchemas(o.OpenAPI, a.now)
-	if a.veil = o.Veil; a.veil == (diff.Veil{}) {
-		a.veil = NewVeil()
+	if a.mask = o.Mask; a.mask == (diff.Mask{}) {
+		a.mask = NewMask()
 	}
 	return a
 }
@@ -87,8 +87,8 @@ func (a *Applier) Apply(ctx context.Context, owner Owner, set render.Set) (diff.
 // Forget drops what the memo holds for an owner that is gone.
 func (a *Applier) Forget(owner Owner) { a.memo.forget(owner) }
 
-// NewVeil draws the key of a veil.
-func NewVeil() (v diff.Veil) {
+// NewMask draws the key of a mask.
+func NewMask() (v diff.Mask) {
 	_, _ = rand.Read(v[:]) // never fails
 	return v
 }

@@ -170,7 +170,7 @@ func (r *run) settle(t *task, before, after *unstructured.Unstructured) {
 		return
 	}
 	t.res.Action = diff.ActionUpdate
-	t.res.Changes = diff.Changes(t.Key, before, after, r.veil)
+	t.res.Changes = diff.Changes(t.Key, before, after, r.mask)
 	if known != nil && known.uid == before.GetUID() && len(t.res.Changes) > 0 {
 		r.drift(diff.Drift{Key: t.Key, Changes: t.res.Changes})
 	}

@@ -32,14 +32,14 @@ type Input struct {
 	// Follows is the generation of the configuration in use before; nil without one.
 	Follows *unstructured.Unstructured
 	Notes   []string
-	// Veil is the key of the digests.
-	Veil diff.Veil
+	// Mask is the key of the digests.
+	Mask diff.Mask
 }
 
 // Of makes the preview of one resource.
 func Of(in Input) Resource {
 	b := &builder{in: in, out: Resource{
-		Kind: in.Kind.Kind, Action: ActionUnchanged, Changes: []Change{}, Sequence: []Step{}, Objects: []Object{},
+		Kind: in.Kind.Kind, Action: ActionUnchanged, Changes: []Change{}, Sequence: []Run{}, Objects: []Object{},
 		Held: []Held{}, NotReady: []Condition{}, Events: []Event{}, Notes: append([]string{}, in.Notes...), Errors: []string{},
 	}}
 	b.resource()
@@ -69,7 +69,7 @@ func (b *builder) resource() {
 		after, err2 := content(b.in.After)
 		if err = errors.Join(err, err2); err != nil {
 			b.out.Errors = append(b.out.Errors, err.Error())
-		} else if changes := diff.Compare(before, after, b.in.Veil); len(changes) > 0 {
+		} else if changes := diff.Compare(before, after, b.in.Mask); len(changes) > 0 {
 			b.out.Action, b.out.Changes = ActionChange, b.fields(changes)
 		}
 	}
@@ -123,13 +123,13 @@ func (b *builder) object(res diff.Result, action Action) Object {
 	o := Object{
 		APIVersion: res.Key.GroupVersion().String(), Kind: res.Key.Kind, Namespace: res.Key.Namespace, Name: res.Key.Name,
 		Action: action, Reason: res.Reason, Changes: b.fields(res.Changes),
-		before: b.veiled(res.Before),
+		before: b.masked(res.Before),
 	}
 	if action == ActionRecreate && len(res.Before.GetManagedFields()) > 0 {
-		o.before = b.veiled(diff.Owned(res.Before)) // what replaces it has no defaults yet
+		o.before = b.masked(diff.Owned(res.Before)) // what replaces it has no defaults yet
 	}
 	if action != ActionDelete {
-		o.after = b.veiled(res.Live)
+		o.after = b.masked(res.Live)
 	}
 	if action == ActionCreate || action == ActionRecreate {
 		o.Content = o.after
@@ -169,7 +169,7 @@ func (b *builder) fields(changes []diff.Change) []Change {
 	out := make([]Change, 0, len(changes))
 	for _, c := range changes {
 		if credential(c.Path) != "" || credentialOption(c.Path) {
-			c.From, c.To = b.in.Veil.Digest(c.From), b.in.Veil.Digest(c.To)
+			c.From, c.To = b.in.Mask.Digest(c.From), b.in.Mask.Digest(c.To)
 		}
 		out = append(out, Change{c.Path, c.From, c.To, c.Manager})
 	}

@@ -31,7 +31,7 @@ func textOf(u *unstructured.Unstructured) map[string]string {
 }
 
 // lines compares two sets of files option by option. A value the newest catalog calls a
-// credential is veiled: the spec refuses them, but one may stand in a live file.
+// credential is masked: the spec refuses them, but one may stand in a live file.
 func (b *builder) lines(before, after map[string]string) []ConfigLine {
 	out := []ConfigLine{}
 	for _, file := range union(before, after) {
@@ -55,7 +55,7 @@ func (b *builder) hideLines(section, option string, values []string) []string {
 	out := slices.Clone(values)
 	for i, value := range out {
 		if hidden(section, option, value) {
-			out[i], _ = b.in.Veil.Digest(value).(string)
+			out[i], _ = b.in.Mask.Digest(value).(string)
 		}
 	}
 	return out

@@ -97,7 +97,7 @@ type Resource struct {
 	// Configuration is what differs in the configuration files; null when nothing does.
 	Configuration *Configuration `json:"configuration"`
 	// Sequence is what runs, in order.
-	Sequence []Step `json:"sequence"`
+	Sequence []Run `json:"sequence"`
 	// Objects are the children that do not stay as they are, in apply order.
 	Objects []Object `json:"objects"`
 	// Held are the children a closed gate leaves as they are.
@@ -181,28 +181,28 @@ type Event struct {
 	Message string `json:"message"`
 }
 
-// StepKind is what a step of the sequence is.
-type StepKind string
+// RunKind is what a run is.
+type RunKind string
 
-// The kinds of steps.
+// The kinds of runs.
 const (
-	// StepPhase: an upgrade enters a phase; its last one ends it.
-	StepPhase StepKind = "phase"
-	// StepJob: a Job runs.
-	StepJob StepKind = "job"
-	// StepStart: a workload is new.
-	StepStart StepKind = "start"
-	// StepRollout: a workload replaces its pods.
-	StepRollout StepKind = "rollout"
-	// StepScale: a Deployment changes its number of pods without replacing any.
-	StepScale StepKind = "scale"
-	// StepStop: a workload goes.
-	StepStop StepKind = "stop"
+	// RunPhase: an upgrade enters a phase; its last one ends it.
+	RunPhase RunKind = "phase"
+	// RunJob: a Job runs.
+	RunJob RunKind = "job"
+	// RunStart: a workload is new.
+	RunStart RunKind = "start"
+	// RunRollout: a workload replaces its pods.
+	RunRollout RunKind = "rollout"
+	// RunScale: a Deployment changes its number of pods without replacing any.
+	RunScale RunKind = "scale"
+	// RunStop: a workload goes.
+	RunStop RunKind = "stop"
 )
 
-// Step is one thing that runs.
-type Step struct {
-	Kind StepKind `json:"kind"`
+// Run is one thing that runs.
+type Run struct {
+	Kind RunKind `json:"kind"`
 	// Object is the Job or workload, Phase the phase that is entered, "Done" or
 	// "Aborted" at the end.
 	Object string `json:"object,omitempty"`

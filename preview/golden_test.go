@@ -52,17 +52,17 @@ func sample() *Document {
 			{File: "nova.conf", Section: "pci", Option: "alias", From: []string{"a", ""}, To: []string{"a", "b ``` c"}},
 			{File: "nova.conf", Section: "vmware", Option: "host_password", From: []string{"hidden:00000001"}, To: []string{"hidden:00000002"}},
 		}},
-		Sequence: []Step{
-			{Kind: StepPhase, Phase: "Expanding"},
-			{Kind: StepJob, Object: "Job/nova-db-expand"},
-			{Kind: StepJob, Object: "Job/nova-db-sync", Why: []string{"its pod template changed"}},
-			{Kind: StepStart, Object: "Deployment/nova-novncproxy", Pods: 1},
-			{Kind: StepRollout, Object: "Deployment/nova", Pods: 2, Why: []string{"image a:2025.2 to a:2026.1", "configuration"}},
-			{Kind: StepRollout, Object: "DaemonSet/kvm", Pods: 3, Why: []string{"compute contract"}},
-			{Kind: StepScale, Object: "Deployment/nova-scheduler", Why: []string{"replicas 1 to 2"}},
-			{Kind: StepStop, Object: "Deployment/nova-metadata", Pods: 2, Why: []string{"spec.metadata is absent"}},
-			{Kind: StepPhase, Phase: phaseDone},
-			{Kind: StepPhase, Phase: phaseAborted},
+		Sequence: []Run{
+			{Kind: RunPhase, Phase: "Expanding"},
+			{Kind: RunJob, Object: "Job/nova-db-expand"},
+			{Kind: RunJob, Object: "Job/nova-db-sync", Why: []string{"its pod template changed"}},
+			{Kind: RunStart, Object: "Deployment/nova-novncproxy", Pods: 1},
+			{Kind: RunRollout, Object: "Deployment/nova", Pods: 2, Why: []string{"image a:2025.2 to a:2026.1", "configuration"}},
+			{Kind: RunRollout, Object: "DaemonSet/kvm", Pods: 3, Why: []string{"compute contract"}},
+			{Kind: RunScale, Object: "Deployment/nova-scheduler", Why: []string{"replicas 1 to 2"}},
+			{Kind: RunStop, Object: "Deployment/nova-metadata", Pods: 2, Why: []string{"spec.metadata is absent"}},
+			{Kind: RunPhase, Phase: phaseDone},
+			{Kind: RunPhase, Phase: phaseAborted},
 		},
 		Objects: []Object{
 			{
@@ -104,13 +104,13 @@ func sample() *Document {
 	}
 	gone := Resource{
 		Kind: "Nova", Namespace: "openstack", Name: "old", Action: ActionDelete, Summary: Summary{Delete: 1, Stopped: 1}, Changes: []Change{},
-		Sequence: []Step{{Kind: StepStop, Object: "Deployment/old", Pods: 1}},
+		Sequence: []Run{{Kind: RunStop, Object: "Deployment/old", Pods: 1}},
 		Objects:  []Object{{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "openstack", Name: "old", Action: ActionDelete}},
 		Held:     []Held{}, NotReady: []Condition{}, Events: []Event{}, Notes: []string{}, Errors: []string{},
 	}
 	same := Resource{
 		Kind: "Nova", Namespace: "openstack", Name: "same", Action: ActionUnchanged, Summary: Summary{Unchanged: 20}, Changes: []Change{},
-		Sequence: []Step{}, Objects: []Object{}, Held: []Held{}, NotReady: []Condition{}, Events: []Event{}, Notes: []string{}, Errors: []string{},
+		Sequence: []Run{}, Objects: []Object{}, Held: []Held{}, NotReady: []Condition{}, Events: []Event{}, Notes: []string{}, Errors: []string{},
 	}
 	pool := same
 	pool.Kind, pool.Name, pool.Notes, pool.Summary = "NovaCompute", "kvm", []string{"its Nova was not given"}, Summary{}

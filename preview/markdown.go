@@ -105,8 +105,8 @@ func (r *Resource) overview() string {
 	fence(&b, "diff", changeLines(r.Changes))
 	if len(r.Sequence) > 0 {
 		b.WriteString("\n")
-		for i, step := range r.Sequence {
-			fmt.Fprintf(&b, "%d. %s\n", i+1, code(step.sentence()))
+		for i, run := range r.Sequence {
+			fmt.Fprintf(&b, "%d. %s\n", i+1, code(run.sentence()))
 		}
 	}
 	fence(&b, "diff", r.Configuration.lines())

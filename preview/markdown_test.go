@@ -23,7 +23,7 @@ func drawn(t *rapid.T) *Document {
 		r.NotReady = []Condition{{"DatabaseReady", "DBSyncFailed", hostile.Draw(t, "message")}}
 		r.Configuration = &Configuration{Name: "b", Follows: "a", Lines: []ConfigLine{{"nova.conf", "DEFAULT", "x", []string{hostile.Draw(t, "line")}, nil}}}
 		r.Notes = []string{hostile.Draw(t, "note")}
-		r.Sequence = []Step{{Kind: StepJob, Object: "Job/x", Why: []string{hostile.Draw(t, "why")}}}
+		r.Sequence = []Run{{Kind: RunJob, Object: "Job/x", Why: []string{hostile.Draw(t, "why")}}}
 		for j := range rapid.IntRange(0, 20).Draw(t, "objects") {
 			r.Objects = append(r.Objects, Object{
 				Kind: "ConfigMap", Namespace: "ns", Name: fmt.Sprintf("object-%d", j), Action: ActionChange, Reason: hostile.Draw(t, "reason"),

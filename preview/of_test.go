@@ -17,8 +17,8 @@ import (
 	"github.com/c5c3/nova-operator/render/workload"
 )
 
-// veil is the key of the digests of all tests.
-var veil = diff.Veil{1}
+// mask is the key of the digests of all tests.
+var mask = diff.Mask{1}
 
 var about = pipeline.Kind{
 	GroupVersionKind: v1alpha1.GroupVersion.WithKind(v1alpha1.KindNova),
@@ -50,7 +50,7 @@ func TestOf_SaysWhatBecomesOfTheResource(t *testing.T) {
 		"a field is new": {nova(""), nova("south"), ActionChange, []Change{{Path: "spec.region", To: "south"}}, []string{"given"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Of(Input{Kind: about, Before: tc.before, After: tc.after, Notes: []string{"given"}, Veil: veil})
+			got := Of(Input{Kind: about, Before: tc.before, After: tc.after, Notes: []string{"given"}, Mask: mask})
 			want := Resource{Kind: "Nova", Namespace: "openstack", Name: "nova", Action: tc.action, Changes: tc.changes, Notes: tc.notes}
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Object{})); diff != "" {
 				t.Error(diff)
@@ -101,7 +101,7 @@ func TestOf_SaysWhatBecomesOfEachObject(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.result.Key = render.KeyOf(before)
-			got := Of(Input{Kind: about, Before: nova(""), After: nova(""), Results: []diff.Result{tc.result}, Veil: veil})
+			got := Of(Input{Kind: about, Before: nova(""), After: nova(""), Results: []diff.Result{tc.result}, Mask: mask})
 			want := Resource{Kind: "Nova", Namespace: "openstack", Name: "nova", Action: ActionUnchanged, Held: tc.held, Summary: tc.count}
 			if tc.want != nil {
 				tc.want.APIVersion, tc.want.Kind, tc.want.Namespace, tc.want.Name = "v1", "Service", "openstack", "nova-metadata"
@@ -162,7 +162,7 @@ func TestOf_ShowsNoCredential(t *testing.T) {
 	}
 	api := object(render.KindDeployment, "nova", map[string]any{"spec": map[string]any{"template": digests(), "templates": []any{digests()}}})
 	api.SetAnnotations(map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "plain"})
-	got := Of(Input{After: nova(""), Veil: veil, Results: []diff.Result{
+	got := Of(Input{After: nova(""), Mask: mask, Results: []diff.Result{
 		{Key: render.KeyOf(secret), Action: diff.ActionCreate, Live: secret},
 		{Key: render.KeyOf(api), Action: diff.ActionUpdate, Before: api, Live: api, Changes: []diff.Change{{Path: hash, From: "plain", To: nil}}},
 	}})
@@ -170,13 +170,13 @@ func TestOf_ShowsNoCredential(t *testing.T) {
 		t.Error(diff)
 	}
 	data, _, _ := unstructured.NestedStringMap(got.Objects[0].Content, "data")
-	if data["password"] != veil.Digest("aHVudGVyMg==") {
+	if data["password"] != mask.Digest("aHVudGVyMg==") {
 		t.Errorf("the password is %s", data["password"])
 	}
-	if diff := cmp.Diff([]Change{{Path: hash, From: veil.Digest("plain"), To: nil}}, got.Objects[1].Changes); diff != "" {
+	if diff := cmp.Diff([]Change{{Path: hash, From: mask.Digest("plain"), To: nil}}, got.Objects[1].Changes); diff != "" {
 		t.Error(diff)
 	}
-	hidden := map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationAuthtokenHash: veil.Digest("plain"), "other": "kept"}}}
+	hidden := map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationAuthtokenHash: mask.Digest("plain"), "other": "kept"}}}
 	if diff := cmp.Diff(map[string]any{"template": hidden, "templates": []any{hidden}}, got.Objects[1].after["spec"]); diff != "" {
 		t.Error(diff)
 	}

@@ -26,7 +26,7 @@ func Wanted(f *foresee.Forecast) render.Set {
 
 // Live completes what an API server answered with what a person reads about it. The
 // report stays as it is.
-func Live(report diff.Report, f *foresee.Forecast, veil diff.Veil) []diff.Result {
+func Live(report diff.Report, f *foresee.Forecast, mask diff.Mask) []diff.Result {
 	desired := map[render.Key]*unstructured.Unstructured{}
 	for _, o := range f.Set.Desired {
 		desired[o.Key()] = o.Content
@@ -36,10 +36,10 @@ func Live(report diff.Report, f *foresee.Forecast, veil diff.Veil) []diff.Result
 		res := &results[i]
 		switch {
 		case res.Action == diff.ActionUpdate && res.Before != nil && len(res.Live.GetManagedFields()) > 0:
-			res.Changes = whole(res, veil)
+			res.Changes = whole(res, mask)
 		case res.Action == diff.ActionRecreate:
 			res.Live = desired[res.Key]
-			res.Changes = Payload(res.Before, res.Live, veil)
+			res.Changes = Payload(res.Before, res.Live, mask)
 			if reason := f.Replaced[res.Key]; reason != "" {
 				res.Reason = firstClause(reason)
 			}
@@ -53,12 +53,12 @@ func Live(report diff.Report, f *foresee.Forecast, veil diff.Veil) []diff.Result
 
 // whole compares both answers of the API server as a whole: a change of a field of ours
 // can move a default beside it. The managers are those the applier found.
-func whole(res *diff.Result, veil diff.Veil) []diff.Change {
+func whole(res *diff.Result, mask diff.Mask) []diff.Change {
 	managers := map[string]string{}
 	for _, c := range res.Changes {
 		managers[c.Path] = c.Manager
 	}
-	changes := diff.Compare(bare(res.Before), bare(res.Live), veil)
+	changes := diff.Compare(bare(res.Before), bare(res.Live), mask)
 	for i := range changes {
 		changes[i].Manager = managers[changes[i].Path]
 	}
@@ -84,13 +84,13 @@ func firstClause(reason string) string {
 
 // Payload compares what the operator owns of a live object with a payload, but for the
 // marks of ownership, which the applier puts on.
-func Payload(live, payload *unstructured.Unstructured, veil diff.Veil) []diff.Change {
-	return slices.DeleteFunc(diff.Compare(live, payload, veil), diff.Change.IsMark)
+func Payload(live, payload *unstructured.Unstructured, mask diff.Mask) []diff.Change {
+	return slices.DeleteFunc(diff.Compare(live, payload, mask), diff.Change.IsMark)
 }
 
 // Offline pairs the objects of two settled worlds. before is nil when the resource is
 // new; f is nil when it is deleted.
-func Offline(before, f *foresee.Forecast, veil diff.Veil) []diff.Result {
+func Offline(before, f *foresee.Forecast, mask diff.Mask) []diff.Result {
 	old := map[render.Key]*unstructured.Unstructured{}
 	if before != nil {
 		for _, o := range before.Set.Desired {
@@ -100,7 +100,7 @@ func Offline(before, f *foresee.Forecast, veil diff.Veil) []diff.Result {
 	var results []diff.Result
 	if f != nil {
 		for _, o := range inWaves(f.Set.Desired) {
-			results = append(results, compared(old[o.Key()], o, f.Replaced, veil))
+			results = append(results, compared(old[o.Key()], o, f.Replaced, mask))
 			delete(old, o.Key())
 		}
 	}
@@ -114,13 +114,13 @@ func inWaves(objects []render.Object) []render.Object {
 }
 
 // compared is the result of an object that should exist.
-func compared(before *unstructured.Unstructured, o render.Object, replaced map[render.Key]string, veil diff.Veil) diff.Result {
+func compared(before *unstructured.Unstructured, o render.Object, replaced map[render.Key]string, mask diff.Mask) diff.Result {
 	res := diff.Result{Key: o.Key(), Stage: o.Stage, Action: diff.ActionUnchanged, Before: before, Live: o.Content}
 	if before == nil {
 		res.Action = diff.ActionCreate
 		return res
 	}
-	res.Changes = diff.Compare(before, o.Content, veil)
+	res.Changes = diff.Compare(before, o.Content, mask)
 	reason, again := replaced[o.Key()]
 	switch {
 	case again:

@@ -81,7 +81,7 @@ func TestLive_CompletesTheAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.result.Key, tc.want.Key = render.KeyOf(next), render.KeyOf(next)
 			report := diff.Report{Results: []diff.Result{tc.result}}
-			got := Live(report, tc.forecast, veil)
+			got := Live(report, tc.forecast, mask)
 			if diff := cmp.Diff([]diff.Result{tc.want}, got, cmpopts.EquateErrors()); diff != "" {
 				t.Error(diff)
 			}
@@ -98,7 +98,7 @@ func TestPayload_LeavesMarksOut(t *testing.T) {
 	before.SetLabels(map[string]string{diff.OwnerLabels + "kind": "Nova", "a": "b"})
 	before.SetOwnerReferences([]metav1.OwnerReference{{Name: "nova"}})
 	var paths []string
-	for _, c := range Payload(before, after, veil) {
+	for _, c := range Payload(before, after, mask) {
 		paths = append(paths, c.Path)
 	}
 	if diff := cmp.Diff([]string{"metadata.labels.a", "spec.template.spec.containers[name=x].image"}, paths); diff != "" {
@@ -148,7 +148,7 @@ func TestOffline_PairsTwoWorlds(t *testing.T) {
 		"nothing on either side":       {nil, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Offline(tc.before, tc.after, veil)
+			got := Offline(tc.before, tc.after, mask)
 			for i := range tc.want {
 				u := tc.want[i].Live
 				if u == nil {

@@ -54,7 +54,7 @@ func (b *builder) sequence() {
 			if !runs(key) {
 				continue
 			}
-			b.step(key, last[key], o.Content, gone[key])
+			b.applied(key, last[key], o.Content, gone[key])
 			if key.GroupVersionKind != render.KindJob || last[key] == nil {
 				last[key] = carry(last[key], o.Content)
 			}
@@ -73,7 +73,7 @@ func (b *builder) turn(t *pipeline.Turn) {
 	if t.Aborted {
 		end = phaseAborted
 	}
-	b.out.Sequence = append(b.out.Sequence, Step{Kind: StepPhase, Phase: cmp.Or(t.To, end)})
+	b.out.Sequence = append(b.out.Sequence, Run{Kind: RunPhase, Phase: cmp.Or(t.To, end)})
 }
 
 // workloads are the kinds that hold pods for as long as they exist.
@@ -138,26 +138,26 @@ func rollsItself(u *unstructured.Unstructured) bool {
 	return strategy != string(appsv1.OnDeleteDaemonSetStrategyType)
 }
 
-// step says what applying one object over another does.
-func (b *builder) step(key render.Key, before, after *unstructured.Unstructured, gone string) {
+// applied says what applying one object over another does.
+func (b *builder) applied(key render.Key, before, after *unstructured.Unstructured, gone string) {
 	name := key.Kind + "/" + key.Name
 	if key.GroupVersionKind == render.KindJob {
 		if before == nil {
-			b.out.Sequence = append(b.out.Sequence, Step{Kind: StepJob, Object: name, Why: nonEmpty(firstClause(gone))})
+			b.out.Sequence = append(b.out.Sequence, Run{Kind: RunJob, Object: name, Why: nonEmpty(firstClause(gone))})
 		}
 		return
 	}
 	if before == nil {
-		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepStart, Object: name, Pods: b.podsOf(after)})
+		b.out.Sequence = append(b.out.Sequence, Run{Kind: RunStart, Object: name, Pods: b.podsOf(after)})
 		return
 	}
 	after = carry(before, after)
-	why, scaled := causes(diff.Compare(before, after, b.in.Veil))
+	why, scaled := causes(diff.Compare(before, after, b.in.Mask))
 	switch {
 	case len(why) > 0 && rollsItself(after):
-		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepRollout, Object: name, Why: why, Pods: b.podsOf(after)})
+		b.out.Sequence = append(b.out.Sequence, Run{Kind: RunRollout, Object: name, Why: why, Pods: b.podsOf(after)})
 	case scaled != "":
-		b.out.Sequence = append(b.out.Sequence, Step{Kind: StepScale, Object: name, Why: []string{scaled}})
+		b.out.Sequence = append(b.out.Sequence, Run{Kind: RunScale, Object: name, Why: []string{scaled}})
 	}
 }
 
@@ -170,8 +170,8 @@ func nonEmpty(text string) []string {
 
 func (b *builder) stop(a render.Absent, live *unstructured.Unstructured) {
 	if workloads[a.GroupVersionKind] {
-		b.out.Sequence = append(b.out.Sequence, Step{
-			Kind: StepStop, Object: a.Kind + "/" + a.Name, Why: nonEmpty(a.Reason), Pods: b.podsOf(live),
+		b.out.Sequence = append(b.out.Sequence, Run{
+			Kind: RunStop, Object: a.Kind + "/" + a.Name, Why: nonEmpty(a.Reason), Pods: b.podsOf(live),
 		})
 	}
 }
@@ -227,28 +227,28 @@ func cause(path string, c diff.Change) string {
 }
 
 // tally counts a sequence.
-func (s *Summary) tally(steps []Step) {
+func (s *Summary) tally(all []Run) {
 	rolled := map[string]bool{}
-	for _, step := range steps {
-		switch step.Kind {
-		case StepJob:
+	for _, run := range all {
+		switch run.Kind {
+		case RunJob:
 			s.Jobs++
-		case StepRollout:
+		case RunRollout:
 			s.Rollouts++
-			s.Pods += step.Pods
-			if !rolled[step.Object] {
-				rolled[step.Object] = true
-				if kind, _, _ := strings.Cut(step.Object, "/"); kind == render.KindDaemonSet.Kind {
+			s.Pods += run.Pods
+			if !rolled[run.Object] {
+				rolled[run.Object] = true
+				if kind, _, _ := strings.Cut(run.Object, "/"); kind == render.KindDaemonSet.Kind {
 					s.DaemonSets++
 				} else {
 					s.Deployments++
 				}
 			}
-		case StepStart:
-			s.Started += step.Pods
-		case StepStop:
-			s.Stopped += step.Pods
-		case StepPhase, StepScale:
+		case RunStart:
+			s.Started += run.Pods
+		case RunStop:
+			s.Stopped += run.Pods
+		case RunPhase, RunScale:
 		}
 	}
 }

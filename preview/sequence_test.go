@@ -112,57 +112,57 @@ func TestSequence(t *testing.T) {
 	for name, tc := range map[string]struct {
 		live     []diff.Result
 		forecast *foresee.Forecast
-		want     []Step
+		want     []Run
 	}{
-		"what is new starts": {nil, passes(wants(next, job(""))), []Step{
-			{Kind: StepStart, Object: "Deployment/api", Pods: 2}, {Kind: StepJob, Object: "Job/sync"},
+		"what is new starts": {nil, passes(wants(next, job(""))), []Run{
+			{Kind: RunStart, Object: "Deployment/api", Pods: 2}, {Kind: RunJob, Object: "Job/sync"},
 		}},
 		"what stays does nothing":       {live(old, job("1")), passes(wants(old, job("2")), wants(old)), nil},
 		"what runs nothing is left out": {nil, passes(wants(object(render.KindSecret, "s", nil), object(render.KindCronJob, "c", nil))), nil},
-		"it rolls once, however often it is wanted": {live(old), passes(wants(next), wants(next)), []Step{
-			{Kind: StepRollout, Object: "Deployment/api", Why: []string{"image a:1 to a:2"}, Pods: 2},
+		"it rolls once, however often it is wanted": {live(old), passes(wants(next), wants(next)), []Run{
+			{Kind: RunRollout, Object: "Deployment/api", Why: []string{"image a:1 to a:2"}, Pods: 2},
 		}},
-		"it rolls in every pass that changes it": {live(old), passes(wants(next), wants(deployment("api", "a:3", 2))), []Step{
-			{Kind: StepRollout, Object: "Deployment/api", Why: []string{"image a:1 to a:2"}, Pods: 2},
-			{Kind: StepRollout, Object: "Deployment/api", Why: []string{"image a:2 to a:3"}, Pods: 2},
+		"it rolls in every pass that changes it": {live(old), passes(wants(next), wants(deployment("api", "a:3", 2))), []Run{
+			{Kind: RunRollout, Object: "Deployment/api", Why: []string{"image a:1 to a:2"}, Pods: 2},
+			{Kind: RunRollout, Object: "Deployment/api", Why: []string{"image a:2 to a:3"}, Pods: 2},
 		}},
-		"it scales": {live(old), passes(wants(deployment("api", "a:1", 3))), []Step{
-			{Kind: StepScale, Object: "Deployment/api", Why: []string{"replicas 2 to 3"}},
+		"it scales": {live(old), passes(wants(deployment("api", "a:1", 3))), []Run{
+			{Kind: RunScale, Object: "Deployment/api", Why: []string{"replicas 2 to 3"}},
 		}},
-		"a roll says more than a scale": {live(old), passes(wants(deployment("api", "a:2", 3))), []Step{
-			{Kind: StepRollout, Object: "Deployment/api", Why: []string{"image a:1 to a:2"}, Pods: 3},
+		"a roll says more than a scale": {live(old), passes(wants(deployment("api", "a:2", 3))), []Run{
+			{Kind: RunRollout, Object: "Deployment/api", Why: []string{"image a:1 to a:2"}, Pods: 3},
 		}},
-		"a number that others hold stays": {live(old), passes(wants(deployment("api", "a:2", 0))), []Step{
-			{Kind: StepRollout, Object: "Deployment/api", Why: []string{"image a:1 to a:2"}, Pods: 2},
+		"a number that others hold stays": {live(old), passes(wants(deployment("api", "a:2", 0))), []Run{
+			{Kind: RunRollout, Object: "Deployment/api", Why: []string{"image a:1 to a:2"}, Pods: 2},
 		}},
-		"what goes stops": {live(old), passes(removes(render.Absent{Key: render.KeyOf(old), Reason: "off"}), removes(render.Absent{Key: render.KeyOf(old)})), []Step{
-			{Kind: StepStop, Object: "Deployment/api", Why: []string{"off"}, Pods: 2},
+		"what goes stops": {live(old), passes(removes(render.Absent{Key: render.KeyOf(old), Reason: "off"}), removes(render.Absent{Key: render.KeyOf(old)})), []Run{
+			{Kind: RunStop, Object: "Deployment/api", Why: []string{"off"}, Pods: 2},
 		}},
 		"what is not there stops not": {nil, passes(removes(render.Absent{Key: render.KeyOf(old), Reason: "off"})), nil},
 		"a Job that goes runs again": {
 			live(job("1")), passes(removes(render.Absent{Key: key(render.KindJob, "sync"), UID: "1", Reason: "its template changed; the next pass runs it"}), wants(job(""))),
-			[]Step{{Kind: StepJob, Object: "Job/sync", Why: []string{"its template changed"}}},
+			[]Run{{Kind: RunJob, Object: "Job/sync", Why: []string{"its template changed"}}},
 		},
 		"a Job of another run stays": {
 			live(job("2")), passes(removes(render.Absent{Key: key(render.KindJob, "sync"), UID: "1", Reason: "x"}), wants(job(""))), nil,
 		},
 		"a Job whose run is unknown goes": {
 			live(job("")), passes(removes(render.Absent{Key: key(render.KindJob, "sync"), UID: "1", Reason: "x"}), wants(job(""))),
-			[]Step{{Kind: StepJob, Object: "Job/sync", Why: []string{"x"}}},
+			[]Run{{Kind: RunJob, Object: "Job/sync", Why: []string{"x"}}},
 		},
 		"a phase comes after what led to it, the end before what it lets roll": {
 			live(old), passes(turns(wants(job("")), "Migrating", false), turns(wants(next), "", false)),
-			[]Step{
-				{Kind: StepJob, Object: "Job/sync"}, {Kind: StepPhase, Phase: "Migrating"}, {Kind: StepPhase, Phase: "Done"},
-				{Kind: StepRollout, Object: "Deployment/api", Why: []string{"image a:1 to a:2"}, Pods: 2},
+			[]Run{
+				{Kind: RunJob, Object: "Job/sync"}, {Kind: RunPhase, Phase: "Migrating"}, {Kind: RunPhase, Phase: "Done"},
+				{Kind: RunRollout, Object: "Deployment/api", Why: []string{"image a:1 to a:2"}, Pods: 2},
 			},
 		},
-		"a DaemonSet rolls on its nodes": {live(daemonSet("kvm", "a:1", "RollingUpdate")), passes(wants(daemonSet("kvm", "a:2", "RollingUpdate"))), []Step{
-			{Kind: StepRollout, Object: "DaemonSet/kvm", Why: []string{"image a:1 to a:2"}, Pods: 4},
+		"a DaemonSet rolls on its nodes": {live(daemonSet("kvm", "a:1", "RollingUpdate")), passes(wants(daemonSet("kvm", "a:2", "RollingUpdate"))), []Run{
+			{Kind: RunRollout, Object: "DaemonSet/kvm", Why: []string{"image a:1 to a:2"}, Pods: 4},
 		}},
 		"a DaemonSet that waits for somebody rolls not": {live(daemonSet("kvm", "a:1", "OnDelete")), passes(wants(daemonSet("kvm", "a:2", "OnDelete"))), nil},
-		"nobody saw the nodes of a new DaemonSet":       {nil, passes(wants(daemonSet("kvm", "a:1", "OnDelete"))), []Step{{Kind: StepStart, Object: "DaemonSet/kvm"}}},
-		"what is deleted stops":                         {live(old, job("1"), daemonSet("kvm", "a:1", "OnDelete")), nil, []Step{{Kind: StepStop, Object: "Deployment/api", Pods: 2}, {Kind: StepStop, Object: "DaemonSet/kvm", Pods: 4}}},
+		"nobody saw the nodes of a new DaemonSet":       {nil, passes(wants(daemonSet("kvm", "a:1", "OnDelete"))), []Run{{Kind: RunStart, Object: "DaemonSet/kvm"}}},
+		"what is deleted stops":                         {live(old, job("1"), daemonSet("kvm", "a:1", "OnDelete")), nil, []Run{{Kind: RunStop, Object: "Deployment/api", Pods: 2}, {Kind: RunStop, Object: "DaemonSet/kvm", Pods: 4}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &builder{in: Input{Results: tc.live, Forecast: tc.forecast}}
@@ -210,10 +210,10 @@ func TestCauses(t *testing.T) {
 
 func TestSummary_CountsASequence(t *testing.T) {
 	var got Summary
-	got.tally([]Step{
-		{Kind: StepPhase, Phase: "Expanding"}, {Kind: StepJob, Object: "Job/a"}, {Kind: StepJob, Object: "Job/b"},
-		{Kind: StepRollout, Object: "Deployment/a", Pods: 2}, {Kind: StepRollout, Object: "Deployment/a", Pods: 2}, {Kind: StepRollout, Object: "DaemonSet/a", Pods: 5},
-		{Kind: StepScale, Object: "Deployment/b"}, {Kind: StepStart, Object: "Deployment/c", Pods: 3}, {Kind: StepStop, Object: "Deployment/d", Pods: 1},
+	got.tally([]Run{
+		{Kind: RunPhase, Phase: "Expanding"}, {Kind: RunJob, Object: "Job/a"}, {Kind: RunJob, Object: "Job/b"},
+		{Kind: RunRollout, Object: "Deployment/a", Pods: 2}, {Kind: RunRollout, Object: "Deployment/a", Pods: 2}, {Kind: RunRollout, Object: "DaemonSet/a", Pods: 5},
+		{Kind: RunScale, Object: "Deployment/b"}, {Kind: RunStart, Object: "Deployment/c", Pods: 3}, {Kind: RunStop, Object: "Deployment/d", Pods: 1},
 	})
 	want := Summary{Jobs: 2, Rollouts: 3, Deployments: 1, DaemonSets: 1, Pods: 9, Started: 3, Stopped: 1}
 	if diff := cmp.Diff(want, got); diff != "" {

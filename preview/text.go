@@ -79,8 +79,8 @@ func (t *text) resource(r *Resource) {
 	}
 	if len(r.Sequence) > 0 {
 		t.line(bold, "  In order:")
-		for i, step := range r.Sequence {
-			t.line(plain, "    %2d. %s", i+1, step.sentence())
+		for i, run := range r.Sequence {
+			t.line(plain, "    %2d. %s", i+1, run.sentence())
 		}
 	}
 	if c := r.Configuration; c != nil {

@@ -150,11 +150,11 @@ func (s Summary) rolled() string {
 	return strings.Join(parts, " and ")
 }
 
-// sentence says what a step does.
-func (s Step) sentence() string {
+// sentence says what a run does.
+func (s Run) sentence() string {
 	text := ""
 	switch s.Kind {
-	case StepPhase:
+	case RunPhase:
 		switch s.Phase {
 		case phaseDone:
 			return "the upgrade is complete"
@@ -162,15 +162,15 @@ func (s Step) sentence() string {
 			return "the upgrade is taken back"
 		}
 		return "upgrade phase " + s.Phase
-	case StepJob:
+	case RunJob:
 		text = s.Object + " runs"
-	case StepStart:
+	case RunStart:
 		return fmt.Sprintf("%s starts %s", s.Object, plural(s.Pods, "pod", "pods"))
-	case StepRollout:
+	case RunRollout:
 		text = fmt.Sprintf("%s replaces %s", s.Object, plural(s.Pods, "pod", "pods"))
-	case StepScale:
+	case RunScale:
 		text = s.Object + " scales"
-	case StepStop:
+	case RunStop:
 		text = fmt.Sprintf("%s stops %s", s.Object, plural(s.Pods, "pod", "pods"))
 	}
 	if len(s.Why) > 0 {

@@ -18,8 +18,8 @@ import (
 // Changes lists what an apply did to the fields we own or gave up: values before and
 // after at every path of our field set then and now, in path order. Both objects are
 // the API server's, so a difference is one.
-func Changes(key render.Key, before, after *unstructured.Unstructured, veil Veil) []Change {
-	d := &differ{others: others(before), secret: sensitive(key.GroupKind()), veil: veil}
+func Changes(key render.Key, before, after *unstructured.Unstructured, mask Mask) []Change {
+	d := &differ{others: others(before), secret: sensitive(key.GroupKind()), mask: mask}
 	ours, _ := OwnedFields(before)
 	theirs, _ := OwnedFields(after)
 	return d.list(before.Object, after.Object, ours, theirs)
@@ -29,11 +29,11 @@ func Changes(key render.Key, before, after *unstructured.Unstructured, veil Veil
 // desired objects, or of a live one and the desired one that replaces it, of which only
 // the fields that this operator owns count. Nothing is asked of a server, so a default
 // that only one of them spells out is a difference.
-func Compare(before, after *unstructured.Unstructured, veil Veil) []Change {
+func Compare(before, after *unstructured.Unstructured, mask Mask) []Change {
 	if equalJSON(before.Object, after.Object) {
 		return nil
 	}
-	d := &differ{others: others(before), secret: sensitive(after.GroupVersionKind().GroupKind()), veil: veil}
+	d := &differ{others: others(before), secret: sensitive(after.GroupVersionKind().GroupKind()), mask: mask}
 	return d.list(before.Object, after.Object, payloadFields(before), payloadFields(after))
 }
 
@@ -158,7 +158,7 @@ type differ struct {
 	found  map[string]Change
 	others []Manager
 	secret bool
-	veil   Veil
+	mask   Mask
 }
 
 // node compares the values under one node of fieldsV1. elements are the keys that
@@ -201,7 +201,7 @@ func (d *differ) node(elements []string, path string, fields map[string]any, bef
 
 func (d *differ) add(elements []string, path string, from, to any) {
 	if d.secret && !strings.HasPrefix(path, "metadata") || strings.Contains(path, corev1.LastAppliedConfigAnnotation) {
-		from, to = d.veil.Digest(from), d.veil.Digest(to)
+		from, to = d.mask.Digest(from), d.mask.Digest(to)
 	}
 	c := Change{Path: path, From: from, To: to}
 	for _, m := range d.others {

@@ -43,7 +43,7 @@ const (
 )
 
 // Change is one field that an apply changed. Values of Secrets are replaced by keyed
-// digests (Veil).
+// digests (Mask).
 type Change struct {
 	// Path is the field as users write it: spec.template.spec.containers[name=api].image.
 	Path string

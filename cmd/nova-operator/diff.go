@@ -219,7 +219,7 @@ func (o *diffOptions) coloured(w io.Writer) bool {
 
 // live compares the input with a cluster.
 func (o *diffOptions) live(ctx context.Context, in input, settings render.Settings) (*preview.Document, error) {
-	cluster, err := live.Connect(o.access, apply.NewVeil())
+	cluster, err := live.Connect(o.access, apply.NewMask())
 	if err != nil {
 		return nil, err
 	}
@@ -254,6 +254,6 @@ func (o *diffOptions) offline(after input, settings render.Settings, stdin io.Re
 	if err != nil {
 		return nil, fmt.Errorf("--from: %w", err)
 	}
-	resources := offline.Previews(pairUp(before, after), settings, apply.NewVeil())
+	resources := offline.Previews(pairUp(before, after), settings, apply.NewMask())
 	return preview.New(preview.ModeOffline, o.from, o.to, resources), nil
 }

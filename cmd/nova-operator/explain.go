@@ -97,7 +97,7 @@ func (o *explainOptions) fromCluster(ctx context.Context, name string, settings 
 	if err != nil {
 		return explain.Tree{}, err
 	}
-	cluster, err := live.Connect(o.access, apply.NewVeil())
+	cluster, err := live.Connect(o.access, apply.NewMask())
 	if err != nil {
 		return explain.Tree{}, err
 	}

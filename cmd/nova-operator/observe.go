@@ -42,7 +42,7 @@ func observe(ctx context.Context, access live.Access, namespace, name string, st
 	if err != nil {
 		return err
 	}
-	cluster, err := live.Connect(access, apply.NewVeil())
+	cluster, err := live.Connect(access, apply.NewMask())
 	if err != nil {
 		return err
 	}

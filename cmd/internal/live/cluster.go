@@ -35,7 +35,7 @@ type Access struct {
 type Cluster struct {
 	client  client.Client
 	applier *apply.Applier
-	veil    diff.Veil
+	mask    diff.Mask
 	// clustersNamespace is where target clusters are registered, and targets are those
 	// that are in use.
 	clustersNamespace string
@@ -50,18 +50,18 @@ const (
 )
 
 // Connect reads the kubeconfig and finds out what the cluster serves.
-func Connect(access Access, veil diff.Veil) (*Cluster, error) {
+func Connect(access Access, mask diff.Mask) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = access.Kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: access.Context}).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("find a cluster: %w", err)
 	}
-	return Of(config, veil)
+	return Of(config, mask)
 }
 
 // Of looks at the cluster of a client configuration.
-func Of(config *rest.Config, veil diff.Veil) (*Cluster, error) {
+func Of(config *rest.Config, mask diff.Mask) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = requestRate, requestBurst
 	scheme := runtime.NewScheme()
@@ -77,8 +77,8 @@ func Of(config *rest.Config, veil diff.Veil) (*Cluster, error) {
 		return nil, fmt.Errorf("reach the cluster: %w", err)
 	}
 	return &Cluster{
-		client: c, veil: veil, clustersNamespace: clusters.DefaultNamespace, targets: map[string]*Cluster{},
-		applier: apply.New(apply.Options{Client: c, Reader: c, OpenAPI: disco.OpenAPIV3(), Veil: veil}),
+		client: c, mask: mask, clustersNamespace: clusters.DefaultNamespace, targets: map[string]*Cluster{},
+		applier: apply.New(apply.Options{Client: c, Reader: c, OpenAPI: disco.OpenAPIV3(), Mask: mask}),
 	}, nil
 }
 

@@ -210,7 +210,7 @@ func TestPreview_WithoutThePermissionToWrite(t *testing.T) {
 	}
 	config := rest.CopyConfig(c.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: "reader"}
-	reader, err := live.Of(config, apply.NewVeil())
+	reader, err := live.Of(config, apply.NewMask())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -171,7 +171,7 @@ func (w *novaWorld) edit(name, apart string, old, manifest *unstructured.Unstruc
 // and what happens to which object. The history of the configuration is the cluster's own.
 func (w *novaWorld) agree(name string, live preview.Resource, pair offline.Pair) {
 	w.T.Helper()
-	alone := pair.Preview(render.Settings{}, w.veil)
+	alone := pair.Preview(render.Settings{}, w.mask)
 	if diff := cmp.Diff(live.Sequence, alone.Sequence); diff != "" {
 		w.T.Errorf("%s: on the cluster (-) and offline (+) something else runs:\n%s", name, diff)
 	}
@@ -215,10 +215,10 @@ type object struct {
 func (w *novaWorld) snapshot() map[string]object {
 	w.T.Helper()
 	n := w.MustLive()
-	out := map[string]object{"Nova/" + n.Name: {uid: string(n.UID), fields: flat("spec", toMap(w.T, n.Spec), w.veil)}}
+	out := map[string]object{"Nova/" + n.Name: {uid: string(n.UID), fields: flat("spec", toMap(w.T, n.Spec), w.mask)}}
 	w.EachChild(func(u *unstructured.Unstructured) {
 		if pass.OwnerOf(novaKind.Kind, n).Owns(u) && u.GetDeletionTimestamp() == nil {
-			out[u.GetKind()+"/"+u.GetName()] = objectOf(u, w.veil)
+			out[u.GetKind()+"/"+u.GetName()] = objectOf(u, w.mask)
 		}
 	})
 	return out
@@ -227,7 +227,7 @@ func (w *novaWorld) snapshot() map[string]object {
 // revisionAnnotation counts the rollouts of a Deployment.
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-func objectOf(u *unstructured.Unstructured, veil diff.Veil) object {
+func objectOf(u *unstructured.Unstructured, mask diff.Mask) object {
 	o := object{uid: string(u.GetUID()), revision: u.GetAnnotations()[revisionAnnotation], fields: map[string]any{}}
 	for key, value := range u.Object {
 		switch key {
@@ -235,13 +235,13 @@ func objectOf(u *unstructured.Unstructured, veil diff.Veil) object {
 		case "data":
 			if u.GetKind() == "Secret" {
 				for name, secret := range value.(map[string]any) {
-					o.fields[member("data", name)] = veil.Digest(secret)
+					o.fields[member("data", name)] = mask.Digest(secret)
 				}
 				continue
 			}
-			maps.Copy(o.fields, flat(key, value, veil))
+			maps.Copy(o.fields, flat(key, value, mask))
 		default:
-			maps.Copy(o.fields, flat(key, value, veil))
+			maps.Copy(o.fields, flat(key, value, mask))
 		}
 	}
 	annotations := map[string]any{}
@@ -256,7 +256,7 @@ func objectOf(u *unstructured.Unstructured, veil diff.Veil) object {
 	}
 	for name, m := range map[string]map[string]any{"metadata.annotations": annotations, "metadata.labels": labels} {
 		if len(m) > 0 {
-			maps.Copy(o.fields, flat(name, m, veil))
+			maps.Copy(o.fields, flat(name, m, mask))
 		}
 	}
 	return o
@@ -268,7 +268,7 @@ func (w *novaWorld) compare(printed preview.Resource, before, after map[string]o
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	want := maps.Clone(before)
 	self := "Nova/" + printed.Name
-	want[self] = changed(want[self], printed.Changes, w.veil)
+	want[self] = changed(want[self], printed.Changes, w.mask)
 	if printed.Action == preview.ActionCreate {
 		want[self] = after[self]
 	}
@@ -291,7 +291,7 @@ func (w *novaWorld) compare(printed preview.Resource, before, after map[string]o
 		case preview.ActionDelete:
 			delete(want, key)
 		case preview.ActionChange:
-			want[key] = changed(want[key], o.Changes, w.veil)
+			want[key] = changed(want[key], o.Changes, w.mask)
 		default:
 			problem("%s is printed as %s", key, o.Action)
 		}
@@ -316,7 +316,7 @@ func (w *novaWorld) compare(printed preview.Resource, before, after map[string]o
 // created compares what the operator owns of a new object with what was printed: the
 // rest of it the API server makes up anew.
 func (w *novaWorld) created(o *preview.Object, got object) []string {
-	printed := objectOf(&unstructured.Unstructured{Object: o.Content}, diff.Veil{})
+	printed := objectOf(&unstructured.Unstructured{Object: o.Content}, diff.Mask{})
 	var problems []string
 	for path, value := range printed.fields {
 		live, there := got.fields[path]
@@ -344,7 +344,7 @@ func serverMade(kind, path string) bool {
 func (w *novaWorld) rollouts(printed preview.Resource, before, after map[string]object) []string {
 	want, got := map[string]int{}, map[string]int{}
 	for _, step := range printed.Sequence {
-		if step.Kind == preview.StepRollout || step.Kind == preview.StepJob {
+		if step.Kind == preview.RunRollout || step.Kind == preview.RunJob {
 			want[step.Object]++
 		}
 	}
@@ -366,7 +366,7 @@ func (w *novaWorld) rollouts(printed preview.Resource, before, after map[string]
 }
 
 // changed makes printed changes to an object.
-func changed(o object, changes []preview.Change, veil diff.Veil) object {
+func changed(o object, changes []preview.Change, mask diff.Mask) object {
 	o.fields = maps.Clone(o.fields)
 	for _, c := range changes {
 		if strings.HasSuffix(c.Path, " (order)") {
@@ -378,20 +378,20 @@ func changed(o object, changes []preview.Change, veil diff.Veil) object {
 			}
 		}
 		if c.To != nil {
-			maps.Copy(o.fields, flat(c.Path, c.To, veil))
+			maps.Copy(o.fields, flat(c.Path, c.To, mask))
 		}
 	}
 	return o
 }
 
-// flat lists the leaves of a value by path. Digests of credentials are veiled as in a
+// flat lists the leaves of a value by path. Digests of credentials are masked as in a
 // preview.
-func flat(path string, v any, veil diff.Veil) map[string]any {
+func flat(path string, v any, mask diff.Mask) map[string]any {
 	out := map[string]any{}
 	switch t := v.(type) {
 	case map[string]any:
 		for key, below := range t {
-			maps.Copy(out, flat(member(path, key), below, veil))
+			maps.Copy(out, flat(member(path, key), below, mask))
 		}
 		if len(t) == 0 {
 			out[path] = t
@@ -400,14 +400,14 @@ func flat(path string, v any, veil diff.Veil) map[string]any {
 		if keyed(path, t) {
 			for _, item := range t {
 				m := item.(map[string]any)
-				maps.Copy(out, flat(path+label(lastName(path), m), m, veil))
+				maps.Copy(out, flat(path+label(lastName(path), m), m, mask))
 			}
 			return out
 		}
 		out[path] = t
 	case string:
 		if strings.HasSuffix(path, "-hash]") && strings.Contains(path, "annotations[nova.c5c3.io/") && !strings.HasPrefix(t, "hidden:") {
-			out[path] = veil.Digest(t)
+			out[path] = mask.Digest(t)
 			return out
 		}
 		out[path] = t

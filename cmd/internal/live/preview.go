@@ -48,13 +48,13 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings render.Se
 	after, more, err := c.Admit(ctx, change.Manifest, k, live)
 	notes = append(notes[:len(notes):len(notes)], more...)
 	if err != nil {
-		return refused(change, live, notes, err, c.veil), nil
+		return refused(change, live, notes, err, c.mask), nil
 	}
 	if live != nil {
 		after.TakeStatus(live)
 		if live.GetDeletionTimestamp() != nil {
 			notes = append(notes, "the resource is being deleted: its children follow it, whatever its spec says")
-			return preview.Of(preview.Input{Kind: k.Kind, Before: live, After: after, Notes: notes, Veil: c.veil}), nil
+			return preview.Of(preview.Input{Kind: k.Kind, Before: live, After: after, Notes: notes, Mask: c.mask}), nil
 		}
 	}
 	world := k.World(after, settings)
@@ -85,7 +85,7 @@ func (c *Cluster) Preview(ctx context.Context, change Change, settings render.Se
 	}
 	return preview.Of(preview.Input{
 		Kind: k.Kind, Before: live, After: after, Forecast: &forecast, Results: results, Follows: follows,
-		Notes: append(notes, more...), Veil: c.veil,
+		Notes: append(notes, more...), Mask: c.mask,
 	}), nil
 }
 
@@ -100,14 +100,14 @@ func refusedKeys(results []diff.Result) (keys []render.Key) {
 }
 
 // refused is the preview of a manifest that the API server does not take.
-func refused(change Change, live v1alpha1.Resource, notes []string, refusal error, veil diff.Veil) preview.Resource {
+func refused(change Change, live v1alpha1.Resource, notes []string, refusal error, mask diff.Mask) preview.Resource {
 	asked, err := decode(change.Manifest, change.Kind)
 	if err != nil { // the refusal says why
 		asked = change.Kind.New()
 		asked.SetNamespace(change.Manifest.GetNamespace())
 		asked.SetName(change.Manifest.GetName())
 	}
-	r := preview.Of(preview.Input{Kind: change.Kind.Kind, Before: live, After: asked, Notes: notes, Veil: veil})
+	r := preview.Of(preview.Input{Kind: change.Kind.Kind, Before: live, After: asked, Notes: notes, Mask: mask})
 	r.Errors = append(r.Errors, refusal.Error())
 	return r
 }
@@ -125,7 +125,7 @@ func (c *Cluster) results(ctx context.Context, k pipeline.Kind, r v1alpha1.Resou
 	}
 	report, _ := c.applier.Preview(ctx, plan) // object by object, in the results
 	notes := c.guess(plan, &report, set)
-	results := slices.DeleteFunc(preview.Live(report, f, c.veil), func(res diff.Result) bool { return c.idle(ctx, res) })
+	results := slices.DeleteFunc(preview.Live(report, f, c.mask), func(res diff.Result) bool { return c.idle(ctx, res) })
 	return results, notes, nil
 }
 
@@ -158,7 +158,7 @@ func (c *Cluster) guess(plan apply.Plan, report *diff.Report, set render.Set) (n
 		}
 		res.Action, res.Err, res.Live = planned.Action, nil, desired[res.Key]
 		if planned.Action == diff.ActionUpdate {
-			res.Changes = preview.Payload(res.Before, res.Live, c.veil)
+			res.Changes = preview.Payload(res.Before, res.Live, c.mask)
 			if len(res.Changes) == 0 {
 				res.Action = diff.ActionUnchanged
 			}

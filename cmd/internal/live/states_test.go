@@ -210,7 +210,7 @@ func TestStates_AnEditInBetween(t *testing.T) {
 			held := s.until(func(a *ask) bool { return tc.at(s, a) })
 			manifest = patched(t, manifest, tc.second)
 			edited := s.look("the edit", manifest)
-			aborted := slices.ContainsFunc(edited.printed.Sequence, func(step preview.Step) bool { return step.Phase == "Aborted" })
+			aborted := slices.ContainsFunc(edited.printed.Sequence, func(step preview.Run) bool { return step.Phase == "Aborted" })
 			if want := strings.Contains(name, "taken back"); aborted != want {
 				t.Errorf("printed as taken back: %v", aborted)
 			}

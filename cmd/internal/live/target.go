@@ -32,7 +32,7 @@ func (c *Cluster) childrenOn(ctx context.Context, target string) (there *Cluster
 	case err != nil:
 		return nil, "", fmt.Errorf("reach target cluster %s: %w", target, err)
 	}
-	if there, err = Of(registration.Config, c.veil); err != nil {
+	if there, err = Of(registration.Config, c.mask); err != nil {
 		return c, err.Error(), nil //nolint:nilerr // it is the answer
 	}
 	c.targets[target] = there

@@ -49,7 +49,7 @@ var novaKind = *kind.Named(v1alpha1.KindNova)
 type novaWorld struct {
 	*world.Subject[*v1alpha1.Nova]
 	live *live.Cluster
-	veil diff.Veil
+	mask diff.Mask
 }
 
 // others are the credentials that only an edit refers to.
@@ -80,9 +80,9 @@ func known() map[string]facts.SecretData {
 func newWorld(t *testing.T) *novaWorld {
 	t.Helper()
 	c := cluster.Shared(t)
-	w := &novaWorld{Subject: world.Of(world.In(t, c, c.Namespace(t)), world.Novas), veil: apply.NewVeil()}
+	w := &novaWorld{Subject: world.Of(world.In(t, c, c.Namespace(t)), world.Novas), mask: apply.NewMask()}
 	var err error
-	if w.live, err = live.Of(c.Config, w.veil); err != nil {
+	if w.live, err = live.Of(c.Config, w.mask); err != nil {
 		t.Fatal(err)
 	}
 	w.Inputs()

@@ -26,14 +26,14 @@ type Pair struct {
 
 // Previews previews every pair, as many at a time as there are processors, in the order
 // they are given.
-func Previews(pairs []Pair, settings render.Settings, veil diff.Veil) []preview.Resource {
+func Previews(pairs []Pair, settings render.Settings, mask diff.Mask) []preview.Resource {
 	out := make([]preview.Resource, len(pairs))
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for i := range next {
-				out[i] = pairs[i].Preview(settings, veil)
+				out[i] = pairs[i].Preview(settings, mask)
 			}
 		})
 	}
@@ -47,8 +47,8 @@ func Previews(pairs []Pair, settings render.Settings, veil diff.Veil) []preview.
 
 // Preview decides both sides in a world that works, the second from where the first one
 // ends.
-func (p Pair) Preview(settings render.Settings, veil diff.Veil) preview.Resource {
-	in := preview.Input{Kind: p.Kind.Kind, Before: p.Before, After: p.After, Veil: veil}
+func (p Pair) Preview(settings render.Settings, mask diff.Mask) preview.Resource {
+	in := preview.Input{Kind: p.Kind.Kind, Before: p.Before, After: p.After, Mask: mask}
 	var world kind.World
 	var before *foresee.Forecast
 	if p.Before != nil {
@@ -66,7 +66,7 @@ func (p Pair) Preview(settings render.Settings, veil diff.Veil) preview.Resource
 		world.Become(p.After)
 		in.Forecast = settle(world, p.AfterSecrets)
 	}
-	in.Results = preview.Offline(before, in.Forecast, veil)
+	in.Results = preview.Offline(before, in.Forecast, mask)
 	return preview.Of(in)
 }
 

@@ -6,12 +6,12 @@ import (
 	"encoding/hex"
 )
 
-// Veil is the key of the digests that stand in for credentials: a change shows, and
+// Mask is the key of the digests that stand in for credentials: a change shows, and
 // without the key no guess can be tried. Digests compare within the life of a key only.
-type Veil [sha256.Size]byte
+type Mask [sha256.Size]byte
 
 // Digest is "hidden:" and eight hex digits for a JSON value, nil for nil.
-func (v Veil) Digest(value any) any {
+func (v Mask) Digest(value any) any {
 	if value == nil {
 		return nil
 	}

@@ -19,9 +19,9 @@ var serverFields = []string{
 	"selfLink", "uid", "ownerReferences",
 }
 
-// veiled is a copy to print: without what the server adds, and with digests in place of
+// masked is a copy to print: without what the server adds, and with digests in place of
 // credentials. It is nil for nil.
-func (b *builder) veiled(u *unstructured.Unstructured) map[string]any {
+func (b *builder) masked(u *unstructured.Unstructured) map[string]any {
 	if u == nil {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (b *builder) hideOptions(v any) {
 			for option, values := range options {
 				for i, value := range values {
 					if hidden(section, option, value) {
-						values[i], _ = b.in.Veil.Digest(value).(string)
+						values[i], _ = b.in.Mask.Digest(value).(string)
 						found = true
 					}
 				}
@@ -91,7 +91,7 @@ func bare(u *unstructured.Unstructured) *unstructured.Unstructured {
 func (b *builder) hideValues(v any) {
 	data, _ := v.(map[string]any)
 	for key := range maps.Clone(data) {
-		data[key] = b.in.Veil.Digest(data[key])
+		data[key] = b.in.Mask.Digest(data[key])
 	}
 }
 
@@ -103,7 +103,7 @@ func (b *builder) hideAnnotations(v any) {
 			delete(annotations, corev1.LastAppliedConfigAnnotation)
 			for name := range credentialDigests {
 				if value, found := annotations[name]; found {
-					annotations[name] = b.in.Veil.Digest(value)
+					annotations[name] = b.in.Mask.Digest(value)
 				}
 			}
 		}

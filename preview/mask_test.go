@@ -13,8 +13,8 @@ import (
 
 // A credential that came past admission into extraConfig is hidden in the resource, in the
 // configuration, and in the ConfigMap.
-func TestVeil_HidesCredentialsAmongOptions(t *testing.T) {
-	b := &builder{in: Input{Veil: diff.Veil{1}}}
+func TestMask_HidesCredentialsAmongOptions(t *testing.T) {
+	b := &builder{in: Input{Mask: diff.Mask{1}}}
 	changes := b.fields([]diff.Change{
 		{Path: "spec.extraConfig.vmware.host_password", From: "s3cret", To: "s3cret-2"},
 		{Path: "spec.extraConfig.DEFAULT.debug", From: "false", To: "true"},
@@ -22,7 +22,7 @@ func TestVeil_HidesCredentialsAmongOptions(t *testing.T) {
 	lines := b.lines(map[string]string{"nova.conf": "[vmware]\nhost_password = s3cret\n"}, map[string]string{"nova.conf": "[vmware]\nhost_password = s3cret-2\nx = y\n"})
 	u := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"nova.conf": "[DEFAULT]\ndebug = true\n\n[vmware]\nhost_password = s3cret\n"}}}
 	u.SetGroupVersionKind(render.KindConfigMap)
-	data := b.veiled(u)["data"].(map[string]any)["nova.conf"].(string)
+	data := b.masked(u)["data"].(map[string]any)["nova.conf"].(string)
 
 	if diff := cmp.Diff(Change{Path: "spec.extraConfig.DEFAULT.debug", From: "false", To: "true"}, changes[1]); diff != "" {
 		t.Error(diff)
