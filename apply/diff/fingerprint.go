@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/c5c3/nova-operator/render"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/c5c3/nova-operator/render"
 )
 
 // Digest identifies a value. Digests are compared, never printed: an object may be

@@ -7,12 +7,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/c5c3/nova-operator/render"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"github.com/c5c3/nova-operator/render"
 )
 
 // nodeSchema has every structure the API server merges by.

@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/c5c3/nova-operator/render"
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/c5c3/nova-operator/render"
 )
 
 // Values of functionConfig.Objects and functionConfig.Secrets.

@@ -270,6 +270,7 @@ func copyValue(v reflect.Value) reflect.Value {
 				out.Field(i).Set(copyValue(v.Field(i)))
 			}
 		}
+	default: // a copy already
 	}
 	return out
 }
