@@ -29,7 +29,7 @@ render: build ## Print what a fixture renders to: make render CASE=nova/minimal.
 		$$(test ! -e fixtures/$(CASE)/observed.yaml || echo --observed fixtures/$(CASE)/observed.yaml)
 
 ##@ Test
-.PHONY: test test-tools test-cluster golden bench scale speed e2e
+.PHONY: test test-fast test-tools test-cluster golden bench scale speed e2e
 test: test-cluster ## Run every test, on a real control plane where it takes one.
 	go vet ./...
 	go test ./... -timeout 20m
@@ -39,6 +39,11 @@ test: test-cluster ## Run every test, on a real control plane where it takes one
 
 test-cluster: ## Build the control plane of the tests: minutes the first time, then nothing.
 	go run -C test/devcluster ./cmd/devcluster build
+
+# A package takes a control plane when its tests reach test/cluster, on whatever way.
+test-fast: ## Run every test that takes no control plane, in a minute; ARGS=-count=1 runs all anew.
+	go test $(ARGS) $$(go list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | \
+		awk '$$1 ~ /\.test$$/ && !/\/test\/cluster( |$$)/ {sub(/\.test$$/, "", $$1); print $$1}')
 
 test-tools: ## Install what some tests need: oslo.config, SQLAlchemy, shellcheck, git.
 	apt-get update
