@@ -9,15 +9,16 @@ import (
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
-// Novas are the Novas. The passwords have what a URL and an INI file must escape.
+// Novas are the Novas. The passwords have what a URL and an INI file must escape, and no
+// test uses one of them again: what replaces a Secret has to be a change.
 var Novas = Kind[*v1alpha1.Nova]{
 	New:     func() *v1alpha1.Nova { return &v1alpha1.Nova{} },
 	Minimal: minimalNova,
 	Secrets: map[string]map[string]string{
-		"nova-api-db":  {"username": "u", "password": Mark + "-api$db"},
-		"nova-db":      {"username": "u", "password": Mark + "-cell,db"},
-		"nova-service": {"password": Mark + "-service\n"},
-		"nova-shared":  {"shared_secret": Mark + "-metadata"},
+		"nova-api-db":  {"username": "u", "password": Mark + "-of-api$db"},
+		"nova-db":      {"username": "u", "password": Mark + "-of-cell,db"},
+		"nova-service": {"password": Mark + "-of-service\n"},
+		"nova-shared":  {"shared_secret": Mark + "-of-metadata"},
 	},
 	Foreign:  []Foreign{{render.KindSecretStore, "store"}, {render.KindMariaDB, "mariadb"}, {render.KindRabbitmqCluster, "rabbitmq"}},
 	Children: rendernova.About().Children,

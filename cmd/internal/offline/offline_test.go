@@ -45,7 +45,7 @@ func secrets(password string) map[string]facts.SecretData {
 func of(t *testing.T, p Pair) preview.Resource {
 	t.Helper()
 	p.Kind = *kind.Named(v1alpha1.KindNova)
-	r := p.Preview(render.Settings{OperatorNamespace: "nova-operator"}, diff.Veil{1})
+	r := p.Preview(render.Settings{OperatorNamespace: "nova-operator"}, diff.Mask{1})
 	if len(r.Errors) > 0 {
 		t.Fatal(r.Errors)
 	}
@@ -100,7 +100,7 @@ func TestPair_GoesOnWhereTheFirstSideEnds(t *testing.T) {
 	old := nova(t, func(n *v1alpha1.Nova) { n.Spec.OpenStackRelease, n.Spec.Image.Tag = "2025.2", "2025.2" })
 	var phases []string
 	for _, step := range of(t, Pair{Before: old, After: nova(t, nil)}).Sequence {
-		if step.Kind == preview.StepPhase {
+		if step.Kind == preview.RunPhase {
 			phases = append(phases, step.Phase)
 		}
 	}
@@ -137,7 +137,7 @@ func TestPair_Secrets(t *testing.T) {
 			r := of(t, tc)
 			rolls := 0
 			for _, step := range r.Sequence {
-				if step.Kind == preview.StepRollout && strings.Contains(strings.Join(step.Why, ", "), "password of the service user") {
+				if step.Kind == preview.RunRollout && strings.Contains(strings.Join(step.Why, ", "), "password of the service user") {
 					rolls++
 				}
 			}
@@ -174,13 +174,13 @@ func TestPreviews_KeepTheirOrder(t *testing.T) {
 		pairs = append(pairs, Pair{Kind: *kind.Named(v1alpha1.KindNova), After: nova(t, func(n *v1alpha1.Nova) { n.Name = name })})
 	}
 	var got []string
-	for _, r := range Previews(pairs, render.Settings{}, diff.Veil{}) {
+	for _, r := range Previews(pairs, render.Settings{}, diff.Mask{}) {
 		got = append(got, r.Name)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if got := Previews(nil, render.Settings{}, diff.Veil{}); len(got) != 0 {
+	if got := Previews(nil, render.Settings{}, diff.Mask{}); len(got) != 0 {
 		t.Errorf("%d previews of nothing", len(got))
 	}
 }
