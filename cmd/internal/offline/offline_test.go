@@ -110,15 +110,22 @@ func TestPair_GoesOnWhereTheFirstSideEnds(t *testing.T) {
 }
 
 func TestPair_Unchanged(t *testing.T) {
+	warned := func(n *v1alpha1.Nova) {
+		n.Spec.ExtraConfig = v1alpha1.ExtraConfig{"DEFAULT": {"use_stderr": v1alpha1.ConfigValue{Values: []string{"false"}}}}
+	}
+	if len(of(t, Pair{After: nova(t, warned)}).Events) == 0 {
+		t.Fatal("an option of the operator warns nobody")
+	}
 	for name, tc := range map[string]Pair{
-		"the same spec":                  {Before: nova(t, nil), After: nova(t, nil)},
-		"the same spec and Secrets":      {Before: nova(t, nil), After: nova(t, nil), BeforeSecrets: secrets("a"), AfterSecrets: secrets("a")},
-		"a status is no change":          {Before: nova(t, nil), After: nova(t, func(n *v1alpha1.Nova) { n.Status.InstalledRelease = "2026.1" })},
-		"no Secret, said in another way": {Before: nova(t, nil), After: nova(t, nil), AfterSecrets: map[string]facts.SecretData{}},
+		"what was told is not told again": {Before: nova(t, warned), After: nova(t, warned)},
+		"the same spec":                   {Before: nova(t, nil), After: nova(t, nil)},
+		"the same spec and Secrets":       {Before: nova(t, nil), After: nova(t, nil), BeforeSecrets: secrets("a"), AfterSecrets: secrets("a")},
+		"a status is no change":           {Before: nova(t, nil), After: nova(t, func(n *v1alpha1.Nova) { n.Status.InstalledRelease = "2026.1" })},
+		"no Secret, said in another way":  {Before: nova(t, nil), After: nova(t, nil), AfterSecrets: map[string]facts.SecretData{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := of(t, tc)
-			if r.Action != preview.ActionUnchanged || len(r.Objects)+len(r.Sequence) != 0 || r.Summary.Unchanged == 0 {
+			if r.Action != preview.ActionUnchanged || len(r.Objects)+len(r.Sequence)+len(r.Events) != 0 || r.Summary.Unchanged == 0 {
 				t.Errorf("%s: %v, %v", r.Action, told(r), r.Sequence)
 			}
 		})
