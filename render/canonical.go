@@ -85,14 +85,14 @@ var listKeys = map[string][]string{
 // would refuse or silently drop: two items with one key in a keyed list, a null in
 // a list, a quantity that does not parse, stringData that is not text.
 func Canonical(u *unstructured.Unstructured) error {
-	c := &canon{kind: u.GroupVersionKind().GroupKind()}
+	c := &former{kind: u.GroupVersionKind().GroupKind()}
 	delete(u.Object, "status")
 	if m, ok := u.Object["metadata"].(map[string]any); ok {
 		for _, f := range serverMetadata {
 			delete(m, f)
 		}
 	}
-	if c.kind == (schema.GroupKind{Kind: "Secret"}) {
+	if c.kind == KindSecret.GroupKind() {
 		c.foldStringData(u.Object)
 	}
 	for _, k := range slices.Sorted(maps.Keys(u.Object)) {
@@ -107,18 +107,18 @@ func Canonical(u *unstructured.Unstructured) error {
 	return errors.Join(c.errs...)
 }
 
-// canon is one walk over one payload.
-type canon struct {
+// former is one walk over one payload.
+type former struct {
 	kind schema.GroupKind
 	errs []error
 }
 
-func (c *canon) failf(path []string, format string, args ...any) {
+func (c *former) failf(path []string, format string, args ...any) {
 	c.errs = append(c.errs, fmt.Errorf("%s: %w", dotted(path), fmt.Errorf(format, args...)))
 }
 
 // value returns the canonical form of v and whether to keep the field that holds it.
-func (c *canon) value(path []string, v any) (any, bool) {
+func (c *former) value(path []string, v any) (any, bool) {
 	switch t := v.(type) {
 	case nil:
 		return nil, false
@@ -144,7 +144,7 @@ func (c *canon) value(path []string, v any) (any, bool) {
 
 // list walks the items of a list. An empty map stays an item: `egress: [{}]` allows
 // everything, `egress: []` nothing.
-func (c *canon) list(path []string, items []any) {
+func (c *former) list(path []string, items []any) {
 	for i, item := range items {
 		at := append(path[:len(path):len(path)], fmt.Sprintf("[%d]", i))
 		if item == nil {
@@ -161,12 +161,12 @@ func (c *canon) list(path []string, items []any) {
 }
 
 // scalar canonicalises quantities and the base64 of binary data.
-func (c *canon) scalar(path []string, v any) any {
+func (c *former) scalar(path []string, v any) any {
 	switch {
 	case matchesAny(path, quantityPaths):
 		return c.quantity(path, v)
-	case c.kind == (schema.GroupKind{Kind: "Secret"}) && len(path) == 2 && path[0] == "data",
-		c.kind == (schema.GroupKind{Kind: "ConfigMap"}) && len(path) == 2 && path[0] == "binaryData":
+	case c.kind == KindSecret.GroupKind() && len(path) == 2 && path[0] == "data",
+		c.kind == KindConfigMap.GroupKind() && len(path) == 2 && path[0] == "binaryData":
 		s, ok := v.(string)
 		if !ok {
 			c.failf(path, "not base64 text")
@@ -182,7 +182,7 @@ func (c *canon) scalar(path []string, v any) any {
 	return v
 }
 
-func (c *canon) quantity(path []string, v any) any {
+func (c *former) quantity(path []string, v any) any {
 	switch v.(type) {
 	case string, int64, int, float64:
 	default:
@@ -199,7 +199,7 @@ func (c *canon) quantity(path []string, v any) any {
 
 // foldStringData does what the API server does on a write: stringData wins over
 // data and is never stored.
-func (c *canon) foldStringData(obj map[string]any) {
+func (c *former) foldStringData(obj map[string]any) {
 	raw, ok := obj["stringData"]
 	if !ok {
 		return
@@ -227,7 +227,7 @@ func (c *canon) foldStringData(obj map[string]any) {
 	}
 }
 
-func (c *canon) emptyMatters(path []string) bool {
+func (c *former) emptyMatters(path []string) bool {
 	last := path[len(path)-1]
 	if strings.HasPrefix(last, "[") {
 		return true
@@ -237,7 +237,7 @@ func (c *canon) emptyMatters(path []string) bool {
 
 // wantsProtocol says whether a port item lacks the protocol the API server would
 // add. Lists called ports of other kinds have no such field.
-func (c *canon) wantsProtocol(path []string, port map[string]any) bool {
+func (c *former) wantsProtocol(path []string, port map[string]any) bool {
 	if path[len(path)-1] != "ports" {
 		return false
 	}
@@ -247,13 +247,13 @@ func (c *canon) wantsProtocol(path []string, port map[string]any) bool {
 	if _, container := port["containerPort"]; container {
 		return true
 	}
-	return c.kind == (schema.GroupKind{Kind: "Service"}) ||
-		c.kind == (schema.GroupKind{Group: "networking.k8s.io", Kind: "NetworkPolicy"})
+	return c.kind == KindService.GroupKind() ||
+		c.kind == KindNetworkPolicy.GroupKind()
 }
 
 // duplicates refuses two items with one key: the API server would refuse the apply,
 // or keep one of them.
-func (c *canon) duplicates(path []string, items []any) {
+func (c *former) duplicates(path []string, items []any) {
 	field := path[len(path)-1]
 	seen := map[string]bool{}
 	for i, item := range items {
@@ -265,7 +265,7 @@ func (c *canon) duplicates(path []string, items []any) {
 			}
 			key = t
 		case map[string]any:
-			k, ok := identity(t, keysOf(field, c.kind != schema.GroupKind{Kind: "Service"}))
+			k, ok := identity(t, keysOf(field, c.kind != KindService.GroupKind()))
 			if !ok {
 				continue
 			}

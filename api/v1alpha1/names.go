@@ -16,14 +16,6 @@ const (
 	FinalizerRemoteChildren = "openstack.c5c3.io/remote-children"
 )
 
-// Ownership labels of top-level children on a target cluster. They never go on a
-// pod template or into a selector.
-const (
-	LabelOwnerKind      = "openstack.c5c3.io/owner-kind"
-	LabelOwnerName      = "openstack.c5c3.io/owner-name"
-	LabelOwnerNamespace = "openstack.c5c3.io/owner-namespace"
-)
-
 // Recommended labels of every child, and the values they take.
 const (
 	LabelName      = "app.kubernetes.io/name"

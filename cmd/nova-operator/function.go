@@ -236,7 +236,7 @@ func (f *function) render(r resource, in input, others []*kyaml.RNode) ([]*kyaml
 				Rule: check.RuleRender, Message: "renders " + key.String() + ", which is among the items", Suggestion: "rename one of the two",
 			})})
 			continue
-		case u.GetKind() == "Secret" && u.GetAPIVersion() == "v1" && f.config.Secrets == secretsOmit:
+		case u.GroupVersionKind() == render.KindSecret && f.config.Secrets == secretsOmit:
 			f.note(d.Document, key.String()+" is left out: its values come from the cluster")
 			continue
 		}

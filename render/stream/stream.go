@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
@@ -101,7 +100,7 @@ func Secrets(set render.Set) []string {
 }
 
 func isSecret(u *unstructured.Unstructured) bool {
-	return u.GroupVersionKind() == schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	return u.GroupVersionKind() == render.KindSecret
 }
 
 // printable is the object, or a copy of a Secret without its values. A revealed value

@@ -8,11 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/c5c3/nova-operator/cmd/internal/check"
+	"github.com/c5c3/nova-operator/render"
 )
 
 // IsSecret reports whether a document is a Secret.
 func (d Document) IsSecret() bool {
-	return d.Object.GetAPIVersion() == "v1" && d.Object.GetKind() == "Secret"
+	return d.Object.GroupVersionKind() == render.KindSecret
 }
 
 // Secret returns the content of a Secret, stringData over data as on the API server. Its
