@@ -158,7 +158,7 @@ func merged(stored, decided []metav1.Condition) []metav1.Condition {
 }
 
 // blocker is the first condition, in the order of a pass, that is not True. The roll of an
-// upgrade is held by the role that rolls, when one says so.
+// upgrade is held by what comes behind it, which is the role that rolls, when one says so.
 func blocker(order []string, conditions []metav1.Condition) *Blocker {
 	var first *Blocker
 	for _, name := range order {

@@ -84,9 +84,15 @@ func patch(w io.Writer, from, to, before, after string) error {
 	if after == "" {
 		to = "/dev/null"
 	}
-	return difflib.WriteUnifiedDiff(w, difflib.UnifiedDiff{
+	// The library's own writing to w does not tell when that fails.
+	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
 		A: linesOf(before), B: linesOf(after), FromFile: from, ToFile: to, Context: unifiedContext,
 	})
+	if err != nil {
+		return fmt.Errorf("compare %s: %w", to, err)
+	}
+	_, err = io.WriteString(w, text)
+	return err
 }
 
 func linesOf(s string) []string {
