@@ -183,8 +183,8 @@ var wantedSeries = []string{
 	`nova_operator_db_archive_total{namespace="openstack",nova="nova",result="failed"} 1`,
 	`nova_operator_db_archive_total{namespace="openstack",nova="nova",result="succeeded"} 2`,
 	`nova_operator_db_archive_duration_seconds_count{namespace="openstack",nova="nova"} 3`,
-	`nova_operator_condition{condition_type="Ready",namespace="openstack",nova="nova",reason="AllReady"} 1`,
-	`nova_operator_condition{condition_type="ConsoleProxyReady",namespace="openstack",nova="nova",reason="ConsoleProxyDisabled"} 1`,
+	`nova_operator_condition{condition_type="Ready",namespace="openstack",nova="nova",pool="",reason="AllReady"} 1`,
+	`nova_operator_condition{condition_type="ConsoleProxyReady",namespace="openstack",nova="nova",pool="",reason="ConsoleProxyDisabled"} 1`,
 	`nova_operator_reconcile_errors_total{condition_type="SecretsReady",sub_reconciler="Config"} 0`,
 	`nova_operator_reconcile_duration_seconds_bucket{sub_reconciler="Database",le="0.01"}`,
 	"nova_operator_reconcile_duration_seconds_sum{sub_reconciler=\"Secrets\"} 0\n", // it makes nothing
@@ -221,7 +221,7 @@ func TestLife(t *testing.T) {
 		n := w.Minimal()
 		n.Name, n.Spec.TargetClusterRef = "placed", &v1alpha1.TargetClusterRefSpec{Name: "elsewhere"}
 		w.Create(n)
-		series := `nova_operator_condition{condition_type="SecretsReady",namespace="openstack",nova="placed",reason="TargetClusterUnavailable"} 0`
+		series := `nova_operator_condition{condition_type="SecretsReady",namespace="openstack",nova="placed",pool="",reason="TargetClusterUnavailable"} 0`
 		cluster.Eventually(t, series, func(context.Context) (bool, error) { return strings.Contains(o.scrape(t), series), nil })
 		if err := w.Client.Delete(t.Context(), n); err != nil {
 			t.Fatal(err)
@@ -238,7 +238,7 @@ func TestLife(t *testing.T) {
 		i.mustUse(t, o.api.used(), namespacedOnly, func(access) bool { return true })
 	})
 	t.Run("a step that wrote has taken its time", func(t *testing.T) {
-		for _, step := range []string{"Database", "Conductor", "HPA", "HealthCheck"} {
+		for _, step := range []string{"Database", "Conductor", "HPA"} {
 			if strings.Contains(alive, fmt.Sprintf("nova_operator_reconcile_duration_seconds_sum{sub_reconciler=%q} 0\n", step)) {
 				t.Errorf("%s took no time", step)
 			}
