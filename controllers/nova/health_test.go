@@ -84,17 +84,17 @@ func (w *novaWorld) awaitEvery(what string, is func(*v1alpha1.Nova) bool) {
 	}
 }
 
-// repair changes a Service of Nova nova and says how long it takes until that is put right.
+// repair changes the target of a Service of Nova nova and says how long it takes until that is put right.
 func (w *novaWorld) repair() time.Duration {
 	w.T.Helper()
 	port := func() int64 {
 		ports, _, _ := unstructured.NestedSlice(w.Get(render.KindService, "nova").Object, "spec", "ports")
-		number, _, _ := unstructured.NestedInt64(ports[0].(map[string]any), "port")
+		number, _, _ := unstructured.NestedInt64(ports[0].(map[string]any), "targetPort")
 		return number
 	}
 	before := port()
 	u := w.Get(render.KindService, "nova")
-	patch := client.RawPatch("application/json-patch+json", fmt.Appendf(nil, `[{"op":"replace","path":"/spec/ports/0/port","value":%d}]`, before+1))
+	patch := client.RawPatch("application/json-patch+json", fmt.Appendf(nil, `[{"op":"replace","path":"/spec/ports/0/targetPort","value":%d}]`, before+1))
 	start := time.Now()
 	if err := w.Client.Patch(w.T.Context(), u, patch); err != nil {
 		w.T.Fatal(err)
