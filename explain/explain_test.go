@@ -39,7 +39,8 @@ func about() pipeline.Kind {
 		GroupVersionKind: v1alpha1.GroupVersion.WithKind(v1alpha1.KindNova),
 		Conditions:       []string{v1alpha1.ConditionConfigReady, v1alpha1.ConditionDatabaseReady, v1alpha1.ConditionConductorReady},
 		Steps: []pipeline.StepInfo{
-			{Name: "Config", Condition: v1alpha1.ConditionConfigReady}, {Name: "Database", Condition: v1alpha1.ConditionDatabaseReady},
+			{Name: "Config", Condition: v1alpha1.ConditionConfigReady},
+			{Name: "Database", Condition: v1alpha1.ConditionDatabaseReady},
 			{Name: "Conductor", Condition: v1alpha1.ConditionConductorReady},
 		},
 		Release: func(r v1alpha1.Resource) pipeline.Release {

@@ -94,7 +94,8 @@ func sample() *Document {
 			{APIVersion: "policy/v1", Kind: "PodDisruptionBudget", Namespace: "openstack", Name: "nova", Action: ActionRefused, Error: "forbidden:\n<b>exceeds</b> quota"},
 		},
 		Held: []Held{
-			{Object: "Deployment/nova-conductor", Gate: "DBSyncInProgress"}, {Object: "Secret/nova-db", Gate: "data stays"},
+			{Object: "Deployment/nova-conductor", Gate: "DBSyncInProgress"},
+			{Object: "Secret/nova-db", Gate: "data stays"},
 			{Object: "Deployment/nova-api", Gate: "DBSyncInProgress"},
 		},
 		NotReady: []Condition{{Type: "DatabaseReady", Reason: "WaitingForDatabase", Message: "User nova\nis not Ready"}},

@@ -74,19 +74,23 @@ func TestOf_SaysWhatBecomesOfEachObject(t *testing.T) {
 	}{
 		"created": {
 			diff.Result{Action: diff.ActionCreate, Live: after},
-			&Object{Action: ActionCreate, Content: after.Object}, nil, Summary{Create: 1},
+			&Object{Action: ActionCreate, Content: after.Object}, nil,
+			Summary{Create: 1},
 		},
 		"changed": {
 			diff.Result{Action: diff.ActionUpdate, Before: before, Live: after, Changes: changes},
-			&Object{Action: ActionChange, Changes: shown}, nil, Summary{Change: 1},
+			&Object{Action: ActionChange, Changes: shown}, nil,
+			Summary{Change: 1},
 		},
 		"recreated": {
 			diff.Result{Action: diff.ActionRecreate, Before: before, Live: after, Changes: changes, Reason: "immutable"},
-			&Object{Action: ActionRecreate, Changes: shown, Content: after.Object, Reason: "immutable"}, nil, Summary{Recreate: 1},
+			&Object{Action: ActionRecreate, Changes: shown, Content: after.Object, Reason: "immutable"}, nil,
+			Summary{Recreate: 1},
 		},
 		"deleted": {
 			diff.Result{Action: diff.ActionDelete, Before: before, Live: before, Reason: "off"},
-			&Object{Action: ActionDelete, Reason: "off"}, nil, Summary{Delete: 1},
+			&Object{Action: ActionDelete, Reason: "off"}, nil,
+			Summary{Delete: 1},
 		},
 		"waits":   {diff.Result{Action: diff.ActionWait, Before: before}, &Object{Action: ActionWait}, nil, Summary{Create: 1}},
 		"refused": {diff.Result{Action: diff.ActionRefused, Err: errors.New("no")}, &Object{Action: ActionRefused, Error: "no"}, nil, Summary{Refused: 1}},

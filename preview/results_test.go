@@ -65,11 +65,13 @@ func TestLive_CompletesTheAnswers(t *testing.T) {
 			}},
 		},
 		"what is recreated is compared with its payload": {
-			diff.Result{Action: diff.ActionRecreate, Before: answered(old), Live: answered(old), Reason: "immutable"}, f,
+			diff.Result{Action: diff.ActionRecreate, Before: answered(old), Live: answered(old), Reason: "immutable"},
+			f,
 			diff.Result{Action: diff.ActionRecreate, Before: answered(old), Live: next, Reason: "immutable", Changes: []diff.Change{{Path: image, From: "a:1", To: "a:2"}}},
 		},
 		"what is replaced says why": {
-			diff.Result{Action: diff.ActionRecreate, Before: old, Live: old, Reason: "immutable"}, replaced,
+			diff.Result{Action: diff.ActionRecreate, Before: old, Live: old, Reason: "immutable"},
+			replaced,
 			diff.Result{Action: diff.ActionRecreate, Before: old, Live: next, Reason: "its template changed", Changes: []diff.Change{{Path: image, From: "a:1", To: "a:2"}}},
 		},
 		"what the server could not be asked about is the payload": {

@@ -153,7 +153,9 @@ func TestSequence(t *testing.T) {
 		"a phase comes after what led to it, the end before what it lets roll": {
 			live(old), passes(turns(wants(job("")), "Migrating", false), turns(wants(next), "", false)),
 			[]Run{
-				{Kind: RunJob, Object: "Job/sync"}, {Kind: RunPhase, Phase: "Migrating"}, {Kind: RunPhase, Phase: "Done"},
+				{Kind: RunJob, Object: "Job/sync"},
+				{Kind: RunPhase, Phase: "Migrating"},
+				{Kind: RunPhase, Phase: "Done"},
 				{Kind: RunRollout, Object: "Deployment/api", Why: []string{"image a:1 to a:2"}, Pods: 2},
 			},
 		},
@@ -188,15 +190,19 @@ func TestCauses(t *testing.T) {
 		"a credential":            {[]diff.Change{{Path: template + "metadata.annotations[" + v1alpha1.AnnotationAuthtokenHash + "]"}}, []string{"password of the service user"}, ""},
 		"the installed release": {
 			[]diff.Change{{Path: template + "metadata.annotations[" + v1alpha1.AnnotationInstalledRelease + "]", From: "1", To: "2"}},
-			[]string{"installed release 1 to 2"}, "",
+			[]string{"installed release 1 to 2"},
+			"",
 		},
 		"any field, each once": {
 			[]diff.Change{
-				{Path: template + "spec.containers[name=api].env[name=A].value"}, {Path: template + "spec.containers[name=api].env[name=B].value"},
-				{Path: template + "spec.tolerations"}, {Path: template + "spec.containers[name=api].resources.limits.cpu"},
+				{Path: template + "spec.containers[name=api].env[name=A].value"},
+				{Path: template + "spec.containers[name=api].env[name=B].value"},
+				{Path: template + "spec.tolerations"},
+				{Path: template + "spec.containers[name=api].resources.limits.cpu"},
 				{Path: template + "spec.containers[name=new]"},
 			},
-			[]string{"env", "tolerations", "resources", "containers"}, "",
+			[]string{"env", "tolerations", "resources", "containers"},
+			"",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,9 +217,15 @@ func TestCauses(t *testing.T) {
 func TestSummary_CountsASequence(t *testing.T) {
 	var got Summary
 	got.tally([]Run{
-		{Kind: RunPhase, Phase: "Expanding"}, {Kind: RunJob, Object: "Job/a"}, {Kind: RunJob, Object: "Job/b"},
-		{Kind: RunRollout, Object: "Deployment/a", Pods: 2}, {Kind: RunRollout, Object: "Deployment/a", Pods: 2}, {Kind: RunRollout, Object: "DaemonSet/a", Pods: 5},
-		{Kind: RunScale, Object: "Deployment/b"}, {Kind: RunStart, Object: "Deployment/c", Pods: 3}, {Kind: RunStop, Object: "Deployment/d", Pods: 1},
+		{Kind: RunPhase, Phase: "Expanding"},
+		{Kind: RunJob, Object: "Job/a"},
+		{Kind: RunJob, Object: "Job/b"},
+		{Kind: RunRollout, Object: "Deployment/a", Pods: 2},
+		{Kind: RunRollout, Object: "Deployment/a", Pods: 2},
+		{Kind: RunRollout, Object: "DaemonSet/a", Pods: 5},
+		{Kind: RunScale, Object: "Deployment/b"},
+		{Kind: RunStart, Object: "Deployment/c", Pods: 3},
+		{Kind: RunStop, Object: "Deployment/d", Pods: 1},
 	})
 	want := Summary{Jobs: 2, Rollouts: 3, Deployments: 1, DaemonSets: 1, Pods: 9, Started: 3, Stopped: 1}
 	if diff := cmp.Diff(want, got); diff != "" {

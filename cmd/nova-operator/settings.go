@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/c5c3/nova-operator/render"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/c5c3/nova-operator/render"
 )
 
 // pullPolicies are the values of --default-image-pull-policy.

@@ -9,10 +9,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/c5c3/nova-operator/api/v1alpha1"
 )
 
 // Unknown is the condition_type of a step without a condition.

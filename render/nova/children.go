@@ -1,10 +1,11 @@
 package nova
 
 import (
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/pipeline"
-	corev1 "k8s.io/api/core/v1"
 )
 
 type (

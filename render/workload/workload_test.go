@@ -170,7 +170,9 @@ func TestOlder(t *testing.T) {
 			[]facts.ConfigMap{at("a", 1), at("d", 4), at("c", 3), at("b", 2), at("now", 5)}, "now", nil, []string{"d: history", "c: history", "b: history"},
 		},
 		"whatever is mounted": {
-			[]facts.ConfigMap{at("a", 1), at("b", 2), at("c", 3), at("d", 4), at("e", 5)}, "e", []string{"a", "d", "elsewhere"},
+			[]facts.ConfigMap{at("a", 1), at("b", 2), at("c", 3), at("d", 4), at("e", 5)},
+			"e",
+			[]string{"a", "d", "elsewhere"},
 			[]string{"d: a live pod template mounts it", "c: history", "b: history", "a: a live pod template mounts it"},
 		},
 		"a rollback makes an old one the current one": {
