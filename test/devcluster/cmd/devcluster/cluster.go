@@ -132,10 +132,8 @@ func components(a assets, dir, kubeconfig, stageFile string, creds *credentials,
 	etcdURL := fmt.Sprintf("http://127.0.0.1:%d", ports[0])
 	component := func(name, path string, args ...string) *process {
 		// kwok would read a configuration of the person's from HOME.
-		return &process{
-			name: name, path: path, args: args, env: []string{"HOME=" + dir},
-			log: filepath.Join(dir, name+".log"),
-		}
+		return &process{name: name, path: path, args: args, env: []string{"HOME=" + dir},
+			log: filepath.Join(dir, name+".log")}
 	}
 	return []*process{
 		component(etcd, a.kube(), "etcd",

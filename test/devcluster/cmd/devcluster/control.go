@@ -23,10 +23,8 @@ func (c *cluster) serveControl(ctx context.Context) (address string, err error) 
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{component}/{verb}", c.answer(c.controlComponent))
 	mux.HandleFunc("POST /nodes/{name}/{verb}", c.answer(c.controlNode))
-	server := &http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return ctx },
-	} // a waiting call must not hold up the end
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return ctx }} // a waiting call must not hold up the end
 	go func() { _ = server.Serve(l) }() // until the process ends
 	return "http://" + l.Addr().String(), nil
 }

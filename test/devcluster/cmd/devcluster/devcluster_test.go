@@ -100,10 +100,8 @@ func TestProcess_KilledAfterGrace(t *testing.T) {
 		t.Skip("no shell")
 	}
 	log := filepath.Join(t.TempDir(), "log")
-	p := &process{
-		name: "deaf", path: sleep, log: log, args: []string{"-c", "trap '' TERM; echo up; while :; do sleep 1; done"},
-		died: func(err error) { t.Errorf("reported as died: %v", err) },
-	}
+	p := &process{name: "deaf", path: sleep, log: log, args: []string{"-c", "trap '' TERM; echo up; while :; do sleep 1; done"},
+		died: func(err error) { t.Errorf("reported as died: %v", err) }}
 	if err := p.start(); err != nil {
 		t.Fatal(err)
 	}
