@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,7 +66,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What check lets through can be marked, and only its own owner takes it for a child.
+// Check lets through what is in reach and can be marked, and nothing else. Only its own
+// owner takes it for a child.
 func TestCheck_WhatPassesIsMarked(t *testing.T) {
 	namespace := rapid.SampledFrom([]string{"", "a", "b", "c"})
 	owners := rapid.Custom(func(t *rapid.T) Owner {
@@ -81,10 +83,20 @@ func TestCheck_WhatPassesIsMarked(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		owner, object := owners.Draw(t, "owner"), configMapIn(namespace.Draw(t, "in"))
-		if check(owner, desired(object)) != nil {
-			t.Skip("refused")
+		child := object.Content
+		home := child.GetNamespace() == owner.Namespace
+		reached := home || slices.Contains(owner.Namespaces, child.GetNamespace())
+		marked := owner.UID != ""
+		if !home || owner.Mark == Labels {
+			marked = len(owner.Name) <= 63
 		}
-		child := owner.stamp(object.Content)
+		if err := check(owner, desired(object)); (err == nil) != (reached && marked) {
+			t.Fatalf("in reach: %v, with a mark: %v, but: %v", reached, marked, err)
+		}
+		if !reached || !marked {
+			return
+		}
+		child = owner.stamp(child)
 		if !owner.Owns(child) {
 			t.Fatalf("not its own: %v", child)
 		}
