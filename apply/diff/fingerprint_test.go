@@ -128,10 +128,10 @@ func owned(t *rapid.T, spec map[string]any) *unstructured.Unstructured {
 // TestFingerprint_NoticesEveryOwnedPath changes the value at one owned path.
 func TestFingerprint_NoticesEveryOwnedPath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		spec := node(2).Filter(func(spec map[string]any) bool { return len(paths(spec)) > 0 }).Draw(t, "spec")
+		spec := node(2).Filter(func(spec map[string]any) bool { return len(ownedPaths(spec)) > 0 }).Draw(t, "spec")
 		live := owned(t, spec)
 		before := Fingerprint(live)
-		path := rapid.SampledFrom(paths(spec)).Draw(t, "path")
+		path := rapid.SampledFrom(ownedPaths(spec)).Draw(t, "path")
 		how := rapid.SampledFrom([]string{"remove", "replace"}).Draw(t, "how")
 		if !mutate(spec, path, how) {
 			t.Fatalf("no %s in %v", path, spec)
@@ -142,8 +142,8 @@ func TestFingerprint_NoticesEveryOwnedPath(t *testing.T) {
 	})
 }
 
-// paths lists what an owner of exactly spec owns; none when spec is not of nodeSchema.
-func paths(spec map[string]any) []fieldpath.Path {
+// ownedPaths lists what an owner of exactly spec owns; none when spec is not of nodeSchema.
+func ownedPaths(spec map[string]any) []fieldpath.Path {
 	value, err := nodeType.FromUnstructured(runtime.DeepCopyJSON(spec))
 	if err != nil {
 		return nil
