@@ -3,9 +3,7 @@ package explain
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"io"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -21,9 +19,8 @@ import (
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/pipeline"
 	"github.com/c5c3/nova-operator/render/workload"
+	"github.com/c5c3/nova-operator/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // turned is when the stored conditions turned.
 var turned = metav1.NewTime(time.Date(2026, 3, 1, 3, 0, 0, 0, time.FixedZone("CET", 3600)))
@@ -322,19 +319,7 @@ func TestTree_Golden(t *testing.T) {
 			if err := form(&got); err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join("testdata", name)
-			if *update {
-				if err := os.WriteFile(path, got.Bytes(), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Error(diff)
-			}
+			golden.Same(t, filepath.Join("testdata", name), got.Bytes())
 		})
 	}
 }

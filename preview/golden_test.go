@@ -3,9 +3,7 @@ package preview
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,9 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // sample is a document with every kind of line.
 func sample() *Document {
@@ -131,19 +128,7 @@ func TestDocument_Golden(t *testing.T) {
 			if err := form(&got); err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join("testdata", name)
-			if *update {
-				if err := os.WriteFile(path, got.Bytes(), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Error(diff)
-			}
+			golden.Same(t, filepath.Join("testdata", name), got.Bytes())
 		})
 	}
 }

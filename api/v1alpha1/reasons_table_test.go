@@ -1,20 +1,18 @@
 package v1alpha1
 
 import (
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite docs/reasons.md")
+	"github.com/c5c3/nova-operator/test/golden"
+)
 
 // TestReasonsPage_NamesATestForEach holds that every reason of a condition and every
 // event of a Nova is named by a test that produces it, and lists which.
@@ -36,11 +34,7 @@ func TestReasonsPage_NamesATestForEach(t *testing.T) {
 			fmt.Fprintf(&b, "| %s | %s |\n", name, strings.Join(tests, ", "))
 		}
 	}
-	if *update {
-		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	golden.Same(t, page, []byte(b.String()))
 }
 
 // uses maps each constant of this package to the tests, or tables of tests, of the

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/c5c3/nova-operator/preview"
+	"github.com/c5c3/nova-operator/test/golden"
 )
 
 // hidden is a digest, which has another key in every run.
@@ -67,7 +68,7 @@ func TestDiff_Output(t *testing.T) {
 			if strings.Contains(stdout+stderr, mark) {
 				t.Errorf("a credential is printed:\n%s%s", stdout, stderr)
 			}
-			compare(t, file, hidden.ReplaceAllString(stdout, "hidden:........")+"\nstandard error:\n"+stderr)
+			golden.Same(t, file, []byte(hidden.ReplaceAllString(stdout, "hidden:........")+"\nstandard error:\n"+stderr))
 		})
 	}
 	read, err := filepath.Glob(filepath.Join(want, "*.txt"))

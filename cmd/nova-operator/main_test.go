@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,9 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata/want")
 
 // mark is in every credential of the inputs.
 const mark = "hunter2"
@@ -94,7 +92,7 @@ func TestCommands_Output(t *testing.T) {
 			if strings.Contains(stdout+stderr, mark) {
 				t.Errorf("a credential is printed:\n%s%s", stdout, stderr)
 			}
-			compare(t, file, outline(t, stdout)+"\nstandard error:\n"+stderr)
+			golden.Same(t, file, []byte(outline(t, stdout)+"\nstandard error:\n"+stderr))
 		})
 	}
 	read, err := filepath.Glob(filepath.Join(want, "*.txt"))
@@ -126,22 +124,6 @@ func command(t *testing.T, stdin string, args ...string) (code int, stdout, stde
 	var out, errs bytes.Buffer
 	code = run(args, strings.NewReader(stdin), &out, &errs)
 	return code, out.String(), errs.String()
-}
-
-func compare(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Error(diff)
-	}
 }
 
 // outline shortens each object of a YAML stream to its kind and name.

@@ -3,7 +3,6 @@ package nova
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,9 +20,8 @@ import (
 	"github.com/c5c3/nova-operator/render/facts"
 	"github.com/c5c3/nova-operator/render/pipeline"
 	"github.com/c5c3/nova-operator/render/stream"
+	"github.com/c5c3/nova-operator/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite want.yaml of every fixture")
 
 const fixtures = "../../fixtures/nova"
 
@@ -58,16 +56,8 @@ func TestDecide_Fixtures(t *testing.T) {
 			}
 			f.checkHash(t)
 			path := filepath.Join(fixtures, f.name, "want.yaml")
-			if *update {
-				if err := os.WriteFile(path, got, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want := readFile(t, path)
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(desired(result), readBack(t, want)); diff != "" {
+			golden.Same(t, path, got)
+			if diff := cmp.Diff(desired(result), readBack(t, readFile(t, path))); diff != "" {
 				t.Errorf("want.yaml does not read back as the set:\n%s", diff)
 			}
 		})

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/c5c3/nova-operator/test/golden"
 )
 
 // The page shows the state machine as the code has it.
@@ -21,16 +21,7 @@ func TestUpgradePage_IsMadeFromTheTable(t *testing.T) {
 	if !found {
 		t.Fatalf("%s has no marks", path)
 	}
-	want := before + begin + diagram() + end + after
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(want, string(raw)); diff != "" {
-		t.Errorf("make golden rewrites it:\n%s", diff)
-	}
+	golden.Same(t, path, []byte(before+begin+diagram()+end+after))
 }
 
 // diagram draws the moves between phases, and lists every row.
