@@ -23,9 +23,12 @@ type Asker struct {
 	now  func() time.Time
 	wake func(types.NamespacedName)
 
+	// life ends with Start; every request ends with it.
+	life context.Context
+	end  context.CancelFunc
+
 	mu     sync.Mutex
 	asked  map[types.NamespacedName]*service
-	ended  chan struct{}
 	asking sync.WaitGroup
 }
 
@@ -51,14 +54,15 @@ type answer struct {
 // NewAsker returns an asker. wake is called, with the name under which was asked, when an
 // answer comes that nobody took yet and that differs from the last one. now is the clock.
 func NewAsker(now func() time.Time, wake func(types.NamespacedName)) *Asker {
-	return &Asker{now: now, wake: wake, asked: map[types.NamespacedName]*service{}, ended: make(chan struct{})}
+	life, end := context.WithCancel(context.Background())
+	return &Asker{now: now, wake: wake, life: life, end: end, asked: map[types.NamespacedName]*service{}}
 }
 
 // Start waits for the end of the context and then ends every request. It is a
 // manager.Runnable.
 func (a *Asker) Start(ctx context.Context) error {
 	<-ctx.Done()
-	close(a.ended)
+	a.end()
 	a.asking.Wait()
 	return nil
 }
@@ -101,17 +105,8 @@ func (a *Asker) Forget(name types.NamespacedName) {
 
 // ask makes one request and keeps the answer.
 func (a *Asker) ask(name types.NamespacedName, s *service, at *answer, web *http.Client, q openstack.Question) {
-	ctx, cancel := context.WithTimeout(context.Background(), q.Timeout)
+	ctx, cancel := context.WithTimeout(a.life, q.Timeout)
 	defer cancel()
-	over := make(chan struct{})
-	defer close(over)
-	go func() {
-		select {
-		case <-a.ended:
-			cancel()
-		case <-over:
-		}
-	}()
 	got := send(ctx, web, q.Request)
 	if a.keep(s, at, got) {
 		a.wake(name)
@@ -127,10 +122,5 @@ func (a *Asker) keep(s *service, at *answer, got openstack.Answer) bool {
 	if got.Class == openstack.ClassTimeout {
 		s.silent = a.now().Add(silence)
 	}
-	select {
-	case <-a.ended: // nobody is left to hear
-		return false
-	default:
-		return news
-	}
+	return news && a.life.Err() == nil // after the end nobody is left to hear
 }
