@@ -53,7 +53,7 @@ const (
 type Answer struct {
 	// Code is the HTTP status; 0 when there was no answer.
 	Code int `json:"code,omitempty"`
-	// Body is the answer; of one that is not 2xx its start.
+	// Body is the start of an answer that is not 2xx; empty otherwise.
 	Body string `json:"body,omitempty"`
 	// Class is set when there was no answer, Error is its text.
 	Class Class  `json:"class,omitempty"`
