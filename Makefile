@@ -30,9 +30,10 @@ render: build ## Print what a fixture renders to: make render CASE=nova/minimal.
 
 ##@ Test
 .PHONY: test test-fast test-tools test-cluster golden bench scale speed e2e
+# -p 1: a suite with a control plane keeps all processors busy by itself.
 test: test-cluster ## Run every test, on a real control plane where it takes one.
 	go vet ./...
-	go test ./... -timeout 20m
+	go test -p 1 ./... -timeout 20m
 	go vet -C test/devcluster ./cmd/devcluster
 	go test -C test/devcluster ./cmd/devcluster
 	go vet -C test/operations/promql .

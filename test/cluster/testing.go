@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -15,9 +16,16 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// waitLimit bounds Eventually. A state that comes at all comes within a second; the
+// waitLimit bounds Eventually. A state that comes at all comes within seconds; the
 // rest is for a machine that is busy with other packages.
-const waitLimit = time.Minute
+const waitLimit = 3 * time.Minute
+
+// Eventually asks again after firstPoll, and less and less often up to lastPoll: what
+// is awaited for long is not held up further by the asking.
+const (
+	firstPoll = 20 * time.Millisecond
+	lastPoll  = 250 * time.Millisecond
+)
 
 // shared is the cluster of this test binary, started by the first test that asks.
 var shared struct {
@@ -31,6 +39,7 @@ var shared struct {
 // all of a TestMain and doesn't return.
 func Main(m *testing.M, o Options) {
 	shared.options = &o
+	debug.SetGCPercent(400) // the processors are for the cluster
 	code := m.Run()
 	if shared.cluster != nil {
 		if err := shared.cluster.Stop(); err != nil {
@@ -121,16 +130,14 @@ func namespaceName(test string) string {
 	return fmt.Sprintf("%s-%d", name, namespaces.made[name])
 }
 
-// Eventually polls until the condition holds and fails the test after a minute,
+// Eventually polls until the condition holds and fails the test after waitLimit,
 // with the last error or with what was awaited. An error is tried again: most are a
 // server that isn't back yet.
 func Eventually(t testing.TB, what string, condition func(context.Context) (bool, error)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for {
+	for poll := firstPoll; ; poll = min(poll*5/4, lastPoll) {
 		ok, err := condition(ctx)
 		if ok && err == nil {
 			return
@@ -138,7 +145,7 @@ func Eventually(t testing.TB, what string, condition func(context.Context) (bool
 		select {
 		case <-ctx.Done():
 			t.Fatalf("waited %s for %s; last error: %v", waitLimit, what, err)
-		case <-ticker.C:
+		case <-time.After(poll):
 		}
 	}
 }
