@@ -9,6 +9,7 @@ import (
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -69,9 +70,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		return fmt.Errorf("add the asker: %w", err)
 	}
 	home := &Feed{Cluster: mgr, reconciler: r}
-	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), r.kind.New(), handler.OnlyControllerOwner())
 	var late []Source
-	for _, s := range home.sources(owner) {
+	for _, s := range home.sources() {
 		switch served, err := serves(mgr.GetRESTMapper(), s.Kind); {
 		case err != nil:
 			return err
@@ -121,10 +121,10 @@ func (f *Feed) Watches(kind schema.GroupVersionKind) bool {
 }
 
 // sources lists the kinds that wake a resource: its children, and what it refers to.
-func (f *Feed) sources(owner handler.EventHandler) []Source {
+func (f *Feed) sources() []Source {
 	var out []Source
 	for _, gvk := range f.reconciler.kind.Children {
-		s := Source{Kind: gvk, Handler: owner}
+		s := Source{Kind: gvk, Handler: handler.EnqueueRequestsFromMapFunc(f.ownerOfChild)}
 		if gvk == render.KindVPA {
 			// The recommender rewrites the status every minute.
 			s.Predicates = []predicate.Predicate{predicate.GenerationChangedPredicate{}}
@@ -171,7 +171,7 @@ func (r *Reconciler) Engage(ctx context.Context, name multicluster.ClusterName, 
 	}
 	f := &Feed{Cluster: cl, reconciler: r, target: name.String()}
 	var sources []source.SyncingSource
-	for _, s := range f.sources(handler.EnqueueRequestsFromMapFunc(f.ownerOfChild)) {
+	for _, s := range f.sources() {
 		served, err := serves(cl.GetRESTMapper(), s.Kind)
 		if err != nil {
 			return err
@@ -244,9 +244,17 @@ func (f *Feed) awaitKinds(ctx context.Context, c controller.Controller, late []S
 	return nil
 }
 
-// ownerOfChild maps a child on a target cluster to its resource by the marks of ownership. A
-// child lies in the namespace of its owner; the same marks elsewhere mean nothing.
+// ownerOfChild maps a child to its resource: by its controller, or by the labels of ownership
+// where it has none. A child lies in the namespace of its owner; the same labels elsewhere
+// mean nothing, nor does a reference on a target cluster.
 func (f *Feed) ownerOfChild(ctx context.Context, o client.Object) []reconcile.Request {
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil && f.target == "" {
+		gv, err := schema.ParseGroupVersion(ref.APIVersion)
+		if err != nil || gv.WithKind(ref.Kind).GroupKind() != f.reconciler.kind.GroupKind() {
+			return nil
+		}
+		return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: o.GetNamespace(), Name: ref.Name}}}
+	}
 	labels := o.GetLabels()
 	if labels[apply.LabelOwnerKind] != f.reconciler.kind.Kind.Kind || labels[apply.LabelOwnerNamespace] != o.GetNamespace() {
 		return nil
