@@ -21,9 +21,8 @@ type Options struct {
 	Client client.Client
 	// Reader gives live objects as unstructured with managedFields, from a cache.
 	Reader client.Reader
-	// Uncached reads past the cache where a cache miss is not absence: before the
-	// first write of an object that labels mark or that must not be adopted, and after a
-	// lost race. Nil means Reader.
+	// Uncached reads past the cache where a cache miss is not absence: before an object is
+	// created, after a lost race, and in a sweep. Nil means Reader.
 	Uncached client.Reader
 	// OpenAPI serves the cluster's schemas (discovery client's OpenAPIV3). Nil means
 	// that the first pass after a start applies every object.

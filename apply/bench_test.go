@@ -185,7 +185,7 @@ type flux struct {
 func (c flux) apply(ctx context.Context, objects []render.Object) (int, error) {
 	payloads := make([]*unstructured.Unstructured, len(objects))
 	for i, o := range objects {
-		payloads[i] = c.owner.stamp(o.Content).DeepCopy()
+		payloads[i] = c.owner.stamp(o.Content, o.Policy).DeepCopy()
 	}
 	set, err := c.manager.ApplyAll(ctx, payloads, ssa.DefaultApplyOptions())
 	if err != nil {
@@ -209,7 +209,7 @@ type raw struct {
 func (c raw) apply(ctx context.Context, objects []render.Object) (int, error) {
 	var failed atomic.Pointer[error]
 	(&Applier{concurrency: defaultConcurrency}).each(len(objects), func(i int) {
-		u := c.owner.stamp(objects[i].Content)
+		u := c.owner.stamp(objects[i].Content, objects[i].Policy)
 		err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(render.FieldOwner), client.ForceOwnership)
 		if err != nil {
 			failed.Store(&err)

@@ -18,6 +18,11 @@ func configMapIn(namespace string) render.Object {
 	}}}
 }
 
+func unreferenced(o render.Object) render.Object {
+	o.Policy.Unreferenced = true
+	return o
+}
+
 func TestCheck(t *testing.T) {
 	home := Owner{Namespace: "own", Name: "nova", UID: "u", Namespaces: []string{"lent"}}
 	with := func(change func(*Owner)) Owner {
@@ -46,10 +51,11 @@ func TestCheck(t *testing.T) {
 		"a name too long for a label, at home":              {owner: with(func(o *Owner) { o.Name = long }), set: desired(configMapIn("own"))},
 		"a name too long for a label, in another namespace": {owner: with(func(o *Owner) { o.Name = long }), set: desired(configMapIn("lent")), want: []string{"64", "in another namespace", "63"}},
 		"a name too long for a label, on a target": {
-			owner: with(func(o *Owner) { o.Name, o.Mark = long, Labels }), set: desired(configMapIn("own")), want: []string{"64", "on a target cluster", "63"},
+			owner: with(func(o *Owner) { o.Name, o.Remote = long, true }), set: desired(configMapIn("own")), want: []string{"64", "on a target cluster", "63"},
 		},
 		"a name too long for a label, with nothing to mark": {owner: with(func(o *Owner) { o.Name = long }), set: render.Set{Prunable: []schemaGVK{configMapKind}}},
 		"no UID for a reference":                            {owner: with(func(o *Owner) { o.UID = "" }), set: desired(configMapIn("own")), want: []string{"needs its UID"}},
+		"no UID, and no reference":                          {owner: with(func(o *Owner) { o.UID = "" }), set: desired(unreferenced(configMapIn("own")))},
 		"no UID, and labels only":                           {owner: with(func(o *Owner) { o.UID = "" }), set: desired(configMapIn("lent"))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,19 +82,21 @@ func TestCheck_WhatPassesIsMarked(t *testing.T) {
 			Namespace:        rapid.SampledFrom([]string{"a", "b"}).Draw(t, "own"),
 			Name:             rapid.SampledFrom([]string{"x", "y", strings.Repeat("n", 64)}).Draw(t, "name"),
 			UID:              rapid.SampledFrom([]types.UID{"", "u", "v"}).Draw(t, "uid"),
-			Mark:             rapid.SampledFrom([]Mark{OwnerReference, Labels}).Draw(t, "mark"),
-			Adoption:         rapid.SampledFrom([]Adoption{AdoptNone, AdoptUnowned}).Draw(t, "adoption"),
+			Remote:           rapid.Bool().Draw(t, "remote"),
 			Namespaces:       rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 2).Draw(t, "namespaces"),
 		}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		owner, object := owners.Draw(t, "owner"), configMapIn(namespace.Draw(t, "in"))
+		object.Policy.Unreferenced = rapid.Bool().Draw(t, "unreferenced")
 		child := object.Content
-		home := child.GetNamespace() == owner.Namespace
-		reached := home || slices.Contains(owner.Namespaces, child.GetNamespace())
-		marked := owner.UID != ""
-		if !home || owner.Mark == Labels {
-			marked = len(owner.Name) <= 63
+		own := child.GetNamespace() == owner.Namespace
+		reached := own || slices.Contains(owner.Namespaces, child.GetNamespace())
+		fits := len(owner.Name) <= 63
+		refers := own && !owner.Remote && (!object.Policy.Unreferenced || !fits)
+		marked := fits
+		if refers {
+			marked = owner.UID != ""
 		}
 		if err := check(owner, desired(object)); (err == nil) != (reached && marked) {
 			t.Fatalf("in reach: %v, with a mark: %v, but: %v", reached, marked, err)
@@ -96,19 +104,19 @@ func TestCheck_WhatPassesIsMarked(t *testing.T) {
 		if !reached || !marked {
 			return
 		}
-		child = owner.stamp(child)
+		child = owner.stamp(child, object.Policy)
 		if !owner.Owns(child) {
 			t.Fatalf("not its own: %v", child)
 		}
-		if child.GetNamespace() != owner.Namespace && (len(child.GetOwnerReferences()) > 0 || child.GetLabels()[LabelOwnerName] != owner.Name) {
-			t.Fatalf("marked for the garbage collector: %v", child)
+		if refers != (len(child.GetOwnerReferences()) > 0) || fits != (child.GetLabels()[LabelOwnerName] == owner.Name) {
+			t.Fatalf("reference: %v, labels: %v, but: %v", refers, fits, child)
 		}
 		other := owners.Draw(t, "other")
 		same := other.Namespace == owner.Namespace && other.Name == owner.Name
 		if !same && (other.UID == "" || other.UID != owner.UID) && other.Owns(child) {
 			t.Fatalf("another's, too: %v", child)
 		}
-		if _, has := other.markIn(child.GetNamespace()); !has && other.Owns(child) {
+		if !other.reaches(child.GetNamespace()) && other.Owns(child) {
 			t.Fatalf("owned from outside: %v", child)
 		}
 	})

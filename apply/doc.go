@@ -15,9 +15,9 @@
 //   - A wave starts when every object of the waves before it is as desired. One bad
 //     object stops later waves, never its neighbours: a workload must not roll onto
 //     configuration that was not written.
-//   - What another controller holds is never taken. What nobody holds is adopted in the
-//     owner's own namespace only, and only where its rule says so. Nothing is deleted
-//     that does not carry the owner's mark.
+//   - One rule says what is the owner's, on every cluster and for every kind: what it
+//     controls, and what carries its labels and nobody controls. Anything else is neither
+//     written to nor deleted, unless a person lets the owner adopt it (AnnotationAdopt).
 //   - Prune runs only when everything else succeeded.
 //   - Values of Secrets appear in no error, change or log.
 //

@@ -151,7 +151,7 @@ func (e *env) oracle(o render.Object) bool {
 
 func (e *env) ask(o render.Object) bool {
 	e.t.Helper()
-	payload := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(e.owner.stamp(o.Content).Object)}
+	payload := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(e.owner.stamp(o.Content, o.Policy).Object)}
 	manager := ssa.NewResourceManager(e.admin, nil, ssa.Owner{Field: render.FieldOwner, Group: "test.c5c3.io"})
 	entry, _, _, err := manager.Diff(e.t.Context(), payload.DeepCopy(), ssa.DefaultDiffOptions())
 	if err != nil {

@@ -85,7 +85,7 @@ func newEnv(t testing.TB) *env {
 	}
 	e.owner = Owner{
 		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ConfigMap"),
-		Namespace:        e.ns, Name: "owner", UID: holder.UID, Adoption: AdoptUnowned,
+		Namespace:        e.ns, Name: "owner", UID: holder.UID,
 	}
 	e.restart()
 	return e
@@ -120,8 +120,7 @@ func (e *env) as(config *rest.Config) {
 
 // remote makes the owner one whose children lie on a target cluster.
 func (e *env) remote() {
-	e.owner.Mark, e.owner.Adoption = Labels, AdoptNone
-	e.owner.Kind = "Nova"
+	e.owner.Remote, e.owner.Kind = true, "Nova"
 }
 
 // obj builds a desired object in the namespace from YAML.

@@ -73,17 +73,16 @@ type memo struct {
 	owners map[memoKey]*ownerMemo
 }
 
-// memoKey names an owner; an Owner itself cannot be compared. The mark is in it, for it
-// is part of the payloads.
+// memoKey names an owner on one of the clusters; an Owner itself cannot be compared.
 type memoKey struct {
 	schema.GroupVersionKind
 	namespace, name string
 	uid             types.UID
-	mark            Mark
+	remote          bool
 }
 
 func memoKeyOf(o Owner) memoKey {
-	return memoKey{o.GroupVersionKind, o.Namespace, o.Name, o.UID, o.Mark}
+	return memoKey{o.GroupVersionKind, o.Namespace, o.Name, o.UID, o.Remote}
 }
 
 type ownerMemo struct {

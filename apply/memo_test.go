@@ -57,7 +57,7 @@ func TestMemo_KeepsOwnersApart(t *testing.T) {
 		"of another namespace":         {func(o *Owner) { o.Namespace = "b" }, false},
 		"of another name":              {func(o *Owner) { o.Name = "other" }, false},
 		"of another incarnation":       {func(o *Owner) { o.UID = "v" }, false},
-		"whose children lie elsewhere": {func(o *Owner) { o.Mark = Labels }, false},
+		"whose children lie elsewhere": {func(o *Owner) { o.Remote = true }, false},
 	} {
 		o := owner
 		tc.change(&o)

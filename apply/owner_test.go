@@ -53,7 +53,7 @@ func TestApply_ForeignIsRefusedAndNeverDeleted(t *testing.T) {
 	o := e.obj(render.StageConfig, render.Policy{}, configMapDoc)
 	r, err := e.run(desired(o))
 	wantActions(t, r, "config:refused")
-	wantError(t, err, diff.CauseForeign, "config", "rename or remove")
+	wantError(t, err, diff.CauseForeign, "config", "rename this resource or delete the object")
 	r = e.must(render.Set{Absent: []render.Absent{{Key: o.Key()}}, Prunable: []schemaGVK{configMapKind}})
 	wantActions(t, r, "config:foreign")
 	if !r.Done() {
@@ -62,10 +62,12 @@ func TestApply_ForeignIsRefusedAndNeverDeleted(t *testing.T) {
 	e.wantCalls("")
 }
 
-func TestApply_AdoptsUnownedOnce(t *testing.T) {
+func TestApply_AdoptsWhatAPersonOffersOnce(t *testing.T) {
 	e := newEnv(t)
 	o := e.obj(render.StageConfig, render.Policy{}, `{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {k: dg==}}`)
-	u := e.raw(`{apiVersion: v1, kind: Secret, metadata: {name: s, annotations: {kubectl.kubernetes.io/last-applied-configuration: hunter2, keep: me}}, data: {k: dg==, stale: dg==}}`)
+	offer := e.owner.Kind + "/" + e.owner.Name
+	u := e.raw(`{apiVersion: v1, kind: Secret, metadata: {name: s, annotations: {kubectl.kubernetes.io/last-applied-configuration: hunter2, note: gone, ` +
+		AnnotationAdopt + `: ` + offer + `}}, data: {k: dg==, stale: dg==}}`)
 	if err := e.admin.Create(t.Context(), u, client.FieldOwner("kubectl-client-side-apply")); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +78,7 @@ func TestApply_AdoptsUnownedOnce(t *testing.T) {
 	if data, _, _ := unstructured.NestedStringMap(live.Object, "data"); len(data) != 1 {
 		t.Errorf("the predecessor's key stayed: %v", data)
 	}
-	if a := live.GetAnnotations(); len(a) != 0 {
+	if a := live.GetAnnotations(); len(a) != 1 || a[AnnotationAdopt] != offer {
 		t.Errorf("annotations %v", a)
 	}
 	if e.owner.relationTo(live) != mine {
@@ -98,8 +100,12 @@ func TestApply_AdoptsUnownedOnce(t *testing.T) {
 	e.wantCalls("")
 	e.must(desired(e.obj(render.StageConfig, render.Policy{}, `{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {k: dnY=}}`)))
 	e.wantCalls("PATCH")
-	if data, _, _ := unstructured.NestedStringMap(e.live(o.Key()).Object, "data"); data["mine"] != "dg==" || data["k"] != "dnY=" {
+	live = e.live(o.Key())
+	if data, _, _ := unstructured.NestedStringMap(live.Object, "data"); data["mine"] != "dg==" || data["k"] != "dnY=" {
 		t.Errorf("data %v", data)
+	}
+	if live.GetAnnotations()[AnnotationAdopt] != offer {
+		t.Errorf("annotations %v", live.GetAnnotations())
 	}
 }
 
@@ -182,11 +188,11 @@ func TestApply_RemoteLabels(t *testing.T) {
 	wantActions(t, e.must(desired(o)), "config:unchanged")
 	e.wantCalls("")
 
-	// Without its labels it is nobody's, and on a target that is foreign.
+	// Without its labels it is nobody's.
 	e.patch(o.Key(), "kubectl-label", types.MergePatchType, `{metadata: {labels: {`+LabelOwnerName+`: null}}}`)
 	r, err := e.run(desired(o))
 	wantActions(t, r, "config:refused")
-	wantError(t, err, diff.CauseForeign, "refusing to adopt pre-existing")
+	wantError(t, err, diff.CauseForeign, "it is not ours")
 
 	// A reference an older operator left counts, and goes.
 	e.patch(o.Key(), "nova-operator", types.MergePatchType, fmt.Sprintf(

@@ -55,8 +55,8 @@ type Planned struct {
 	// desired is the stamped payload, sum its digest.
 	desired *unstructured.Unstructured
 	sum     diff.Digest
-	// adopt: the object is not marked yet, take over legacy managers first.
-	adopt bool
+	// takeOver: the traces of a predecessor go first.
+	takeOver bool
 	// trimOnly: only foreign data keys must go.
 	trimOnly bool
 	// before is the memo entry of the same payload, if there is one.
@@ -108,7 +108,7 @@ func slotOf(k render.Key) slot { return slot{k.GroupKind(), k.Namespace, k.Name}
 func check(owner Owner, set render.Set) error {
 	var errs []error
 	seen := map[slot]string{}
-	marks := map[Mark]bool{}
+	unmarkable := map[string]bool{}
 	add := func(k render.Key, list string) {
 		if other, dup := seen[slotOf(k)]; dup {
 			errs = append(errs, fmt.Errorf("%s is in the set twice: %s and %s", k, other, list))
@@ -118,12 +118,14 @@ func check(owner Owner, set render.Set) error {
 	for _, o := range set.Desired {
 		k := o.Key()
 		add(k, "desired")
-		mark, ok := owner.markIn(k.Namespace)
-		if !ok {
+		if !owner.reaches(k.Namespace) {
 			errs = append(errs, fmt.Errorf("%s is outside the namespaces of %s", k, owner))
 			continue
 		}
-		marks[mark] = true
+		if err := owner.markable(k.Namespace, o.Policy); err != nil && !unmarkable[err.Error()] {
+			unmarkable[err.Error()] = true
+			errs = append(errs, err)
+		}
 	}
 	for _, x := range set.Absent {
 		add(x.Key, "absent")
@@ -131,20 +133,15 @@ func check(owner Owner, set render.Set) error {
 	for _, h := range set.Held {
 		add(h.Key, "held")
 	}
-	for _, mark := range slices.Sorted(maps.Keys(marks)) {
-		errs = append(errs, owner.markable(mark))
-	}
 	return errors.Join(errs...)
 }
 
 func (a *Applier) planDesired(ctx context.Context, owner Owner, o render.Object, v *view) Planned {
-	p := Planned{Key: o.Key(), Stage: o.Stage, phase: inWave, policy: o.Policy, desired: owner.stamp(o.Content)}
+	p := Planned{Key: o.Key(), Stage: o.Stage, phase: inWave, policy: o.Policy, desired: owner.stamp(o.Content, o.Policy)}
 	p.sum = diff.DigestOf(p.desired.Object)
 	live, err := v.live(ctx, p.Key)
-	if mark, _ := owner.markIn(p.Key.Namespace); live == nil && err == nil && (mark == Labels || owner.Adoption == AdoptNone) {
-		// A foreign object must not look absent: the API server refuses a second
-		// controller, and nothing else.
-		live, err = read(ctx, a.uncached, p.Key)
+	if live == nil && err == nil {
+		live, err = read(ctx, a.uncached, p.Key) // a foreign object must not look absent
 	}
 	if err != nil {
 		p.Action, p.Err = diff.ActionFailed, err
@@ -156,7 +153,7 @@ func (a *Applier) planDesired(ctx context.Context, owner Owner, o render.Object,
 
 // decide fills in the action for a desired object from its live state.
 func (a *Applier) decide(owner Owner, p *Planned, live *unstructured.Unstructured) {
-	p.Live, p.Err, p.Reason, p.adopt, p.trimOnly = live, nil, "", false, false
+	p.Live, p.Err, p.Reason, p.takeOver, p.trimOnly = live, nil, "", false, false
 	if e, ok := a.memo.get(owner, p.Key); ok && e.desired == p.sum {
 		p.before = &e
 	}
@@ -170,14 +167,14 @@ func (a *Applier) decide(owner Owner, p *Planned, live *unstructured.Unstructure
 	}
 	switch owner.relationTo(live) {
 	case foreign:
-		p.Action, p.Reason = diff.ActionRefused, owner.foreignReason(live)
-		p.Err = diff.ForeignError("apply", p.Key, p.Reason)
+		reason, remedy := owner.refusal(live)
+		p.Action, p.Reason, p.Err = diff.ActionRefused, reason, diff.ForeignError("apply", p.Key, reason, remedy)
 		return
 	case leftover:
 		p.Action, p.Reason = diff.ActionWait, "its predecessor belongs to a deleted "+owner.String()
 		return
-	case unowned:
-		p.Action, p.Reason, p.adopt = diff.ActionUpdate, "adopted", true
+	case offered:
+		p.Action, p.Reason, p.takeOver = diff.ActionUpdate, "adopted", true
 		return
 	case mine:
 	}
@@ -185,9 +182,10 @@ func (a *Applier) decide(owner Owner, p *Planned, live *unstructured.Unstructure
 	if p.policy.CreateOnly {
 		return
 	}
-	if !a.unchanged(owner, p, live) {
-		p.Action = diff.ActionUpdate
-		p.adopt = needsTakeover(owner, live)
+	if owner.wronglyRefers(live, p.policy) {
+		p.Action, p.takeOver, p.Reason = diff.ActionUpdate, true, "it must not refer to its owner"
+	} else if !a.unchanged(owner, p, live) {
+		p.Action, p.takeOver = diff.ActionUpdate, needsTakeover(live)
 	} else if p.policy.ExactData && len(extraData(p.desired, live)) > 0 {
 		p.Action, p.trimOnly = diff.ActionUpdate, true
 	}
@@ -225,7 +223,8 @@ func planAbsent(ctx context.Context, owner Owner, x render.Absent, v *view) Plan
 	case live == nil, x.UID != "" && live.GetUID() != types.UID(x.UID):
 		return Planned{}
 	case owner.relationTo(live) != mine:
-		p.Action, p.Live, p.Reason = diff.ActionForeign, live, owner.foreignReason(live)
+		p.Action, p.Live = diff.ActionForeign, live
+		p.Reason, _ = owner.refusal(live)
 	case live.GetDeletionTimestamp() != nil:
 		p.Action, p.Live, p.Reason = diff.ActionUnchanged, live, "is being deleted"
 	default:

@@ -3,9 +3,9 @@ package apply
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/csaupgrade"
@@ -20,17 +20,11 @@ import (
 // become ours once, or they would stay for ever after we stop rendering them.
 var legacyManagers = sets.New("kubectl-client-side-apply", "before-first-apply", "manager", "nova-operator", render.FieldOwner)
 
-// needsTakeover says whether a live object we may write has not been applied by us
-// yet and carries traces of a predecessor, or, where labels are the mark, a controller
-// reference to this owner that an older operator left.
-func needsTakeover(owner Owner, live *unstructured.Unstructured) bool {
-	if staleReference(owner, live) {
-		return true
-	}
-	if fields, _ := diff.OwnedFields(live); fields != nil {
-		return false
-	}
-	return hasTraces(live)
+// needsTakeover says whether a live object we may write has not been applied by us yet
+// and carries traces of a predecessor.
+func needsTakeover(live *unstructured.Unstructured) bool {
+	fields, _ := diff.OwnedFields(live)
+	return fields == nil && hasTraces(live)
 }
 
 // hasTraces says whether a predecessor left its manager entry or kubectl's
@@ -39,25 +33,18 @@ func hasTraces(live *unstructured.Unstructured) bool {
 	if _, found := live.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; found {
 		return true
 	}
-	for _, m := range diff.Managers(live) {
-		if m.Operation == "Update" && m.Subresource == "" && legacyManagers.Has(m.Name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(diff.Managers(live), legacy)
 }
 
-// staleReference says whether a live object that labels mark is controlled by this owner.
-func staleReference(owner Owner, live *unstructured.Unstructured) bool {
-	mark, ok := owner.markIn(live.GetNamespace())
-	ref := metav1.GetControllerOfNoCopy(live)
-	return ok && mark == Labels && ref != nil && owner.UID != "" && ref.UID == owner.UID
+// legacy tells the entry of a predecessor.
+func legacy(m diff.Manager) bool {
+	return m.Operation == "Update" && m.Subresource == "" && legacyManagers.Has(m.Name)
 }
 
 // takeoverPatch is a JSON patch that turns the entries of legacy managers into ours
-// and strips the last-applied annotation and a stale controller reference. It
+// and strips the last-applied annotation and an owner reference that must not be. It
 // carries the resourceVersion it was made from. nil means nothing to do.
-func takeoverPatch(owner Owner, live *unstructured.Unstructured) ([]byte, error) {
+func takeoverPatch(owner Owner, policy render.Policy, live *unstructured.Unstructured) ([]byte, error) {
 	raw, err := csaupgrade.UpgradeManagedFieldsPatch(live, legacyManagers, render.FieldOwner)
 	if err != nil {
 		return nil, fmt.Errorf("migrate field managers: %w", err)
@@ -67,20 +54,20 @@ func takeoverPatch(owner Owner, live *unstructured.Unstructured) ([]byte, error)
 		if err := json.Unmarshal(raw, &ops); err != nil {
 			return nil, fmt.Errorf("migrate field managers: %w", err)
 		}
+		for _, op := range ops {
+			if op["path"] == "/metadata/managedFields" {
+				entries, _ := op["value"].([]any)
+				op["value"] = append(entries, offers(live)...)
+			}
+		}
 	}
 	if _, found := live.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; found {
 		ops = append(ops, map[string]any{
 			"op": "remove", "path": "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
 		})
 	}
-	if staleReference(owner, live) {
-		kept := []metav1.OwnerReference{}
-		for _, ref := range live.GetOwnerReferences() {
-			if ref.UID != owner.UID {
-				kept = append(kept, ref)
-			}
-		}
-		ops = append(ops, map[string]any{"op": "replace", "path": "/metadata/ownerReferences", "value": kept})
+	if owner.wronglyRefers(live, policy) {
+		ops = append(ops, map[string]any{"op": "replace", "path": "/metadata/ownerReferences", "value": owner.otherReferences(live)})
 	}
 	if len(ops) == 0 {
 		return nil, nil
@@ -91,4 +78,21 @@ func takeoverPatch(owner Owner, live *unstructured.Unstructured) ([]byte, error)
 		})
 	}
 	return json.Marshal(ops)
+}
+
+// offers are the entries of legacy managers that stay: the next apply removes what is ours
+// alone, and the annotation that lets an object be adopted is a person's.
+func offers(live *unstructured.Unstructured) []any {
+	entries, _, _ := unstructured.NestedSlice(live.Object, "metadata", "managedFields")
+	var kept []any
+	for i, m := range diff.Managers(live) {
+		_, found, _ := unstructured.NestedFieldNoCopy(m.Fields, "f:metadata", "f:annotations", "f:"+AnnotationAdopt)
+		if !found || !legacy(m) {
+			continue
+		}
+		entry, _ := entries[i].(map[string]any)
+		entry["fieldsV1"] = map[string]any{"f:metadata": map[string]any{"f:annotations": map[string]any{"f:" + AnnotationAdopt: map[string]any{}}}}
+		kept = append(kept, entry)
+	}
+	return kept
 }

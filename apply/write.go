@@ -63,16 +63,16 @@ func (r *run) try(ctx context.Context, t *task) error {
 	if before != nil {
 		guard = before.GetUID()
 	}
-	if t.adopt && !r.dry {
+	if t.takeOver && !r.dry {
 		var err error
-		if before, err = r.takeOver(ctx, before); err != nil {
+		if before, err = r.takeOver(ctx, t.policy, before); err != nil {
 			return err
 		}
 	}
 	after, err := r.patch(ctx, t, guard)
 	if err == nil && before == nil && !r.dry && hasTraces(after) {
 		// The cache had not shown an object that was there: adopted after all.
-		if before, err = r.takeOver(ctx, after); err == nil {
+		if before, err = r.takeOver(ctx, t.policy, after); err == nil {
 			after, err = r.patch(ctx, t, after.GetUID())
 		}
 	}
@@ -86,6 +86,9 @@ func (r *run) try(ctx context.Context, t *task) error {
 		return r.trim(ctx, t, before, after)
 	}
 	r.settle(t, before, after)
+	if before != t.Live && t.res.Action == diff.ActionUnchanged {
+		t.res.Action = diff.ActionUpdate // the take-over was all there was to do
+	}
 	return nil
 }
 
@@ -139,8 +142,10 @@ func (r *run) send(
 
 // takeOver migrates the traces of a predecessor on a live object and returns it as
 // it is then.
-func (r *run) takeOver(ctx context.Context, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	patch, err := takeoverPatch(r.owner, live)
+func (r *run) takeOver(
+	ctx context.Context, policy render.Policy, live *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	patch, err := takeoverPatch(r.owner, policy, live)
 	if err != nil || patch == nil {
 		return live, err
 	}

@@ -80,6 +80,11 @@ type Policy struct {
 	// ExactData demands that the live `data` holds the desired keys and no other:
 	// keys another manager added are removed.
 	ExactData bool `json:"exactData,omitempty"`
+	// Unreferenced is for an object that must outlive its owner: only labels mark it,
+	// because the garbage collector deletes what refers to an owner that is gone, in a
+	// foreground deletion even before the owner's finalizer runs. Where the owner's name
+	// is too long for a label, the reference stays.
+	Unreferenced bool `json:"unreferenced,omitempty"`
 	// Yields is a field, such as spec.replicas, that is given up to another manager who
 	// claims it: the value was carried on only until somebody does. Empty yields none.
 	Yields string `json:"yields,omitempty"`

@@ -59,7 +59,6 @@ var remedies = map[Cause]string{
 	CauseQuota:                "raise the quota of the namespace or lower the request",
 	CauseTerminatingNamespace: "wait until the namespace is gone and create it again",
 	CauseMissingNamespace:     "create the namespace",
-	CauseForeign:              "rename or remove the other object, or rename this resource",
 	CauseInvalid:              "correct the named fields",
 	CauseUnavailable:          "retried",
 }
@@ -145,8 +144,8 @@ func NewError(op string, key render.Key, err error) *Error {
 }
 
 // ForeignError refuses an object for being somebody else's.
-func ForeignError(op string, key render.Key, reason string) *Error {
-	return &Error{Key: key, Op: op, Cause: CauseForeign, Remedy: remedies[CauseForeign], Err: errors.New(reason)}
+func ForeignError(op string, key render.Key, reason, remedy string) *Error {
+	return &Error{Key: key, Op: op, Cause: CauseForeign, Remedy: remedy, Err: errors.New(reason)}
 }
 
 // The API server has no status cause for these; the texts are its own and have been

@@ -2,6 +2,8 @@ package nova_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,10 +11,15 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/test/cluster"
+	"github.com/c5c3/nova-operator/test/world"
 )
 
 // service is one that somebody makes before the Nova.
@@ -23,26 +30,119 @@ func (w *novaWorld) service(name string) *corev1.Service {
 	}
 }
 
-func TestOwnership_AdoptsWhatNobodyControls(t *testing.T) {
+// A Nova that is named like something of somebody else takes none of it, and leaves it
+// there when it goes. Only a person can let it have it.
+func TestOwnership_TakesWhatAPersonOffersOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.Inputs()
-	w.Create(w.service("nova-metadata"))
-	before := w.Get(render.KindService, "nova-metadata").GetUID()
-	w.run()
-	w.Create(w.Minimal())
-	w.AwaitReady()
-	n := w.MustLive()
-	s := w.Get(render.KindService, "nova-metadata")
-	if ref := metav1.GetControllerOf(s); s.GetUID() != before || ref == nil || ref.UID != n.UID {
-		t.Errorf("the Service is %s, controlled by %v", s.GetUID(), ref)
+	selector := map[string]string{"app.kubernetes.io/name": "nova", "app.kubernetes.io/instance": "nova", "app.kubernetes.io/component": "api"}
+	for name, tc := range map[string]struct {
+		kind      schema.GroupVersionKind
+		object    string
+		content   string // the field that holds it
+		annotated string // as kubectl names it
+		condition string
+		reason    string
+		theirs    any
+	}{
+		"a Deployment": {
+			render.KindDeployment, "nova", "spec", "deployment.apps/nova", v1alpha1.ConditionDeploymentReady, v1alpha1.ReasonApplyError,
+			map[string]any{
+				"replicas": 0, "selector": map[string]any{"matchLabels": selector},
+				"template": map[string]any{
+					"metadata": map[string]any{"labels": selector},
+					"spec":     map[string]any{"containers": []any{map[string]any{"name": "nova-api", "image": "example.com/theirs:1"}}},
+				},
+			},
+		},
+		"a Secret": {
+			render.KindSecret, "nova-transport-url", "data", "secret/nova-transport-url", v1alpha1.ConditionSecretsReady, v1alpha1.ReasonConfigError,
+			map[string]any{"theirs": base64.StdEncoding.EncodeToString([]byte(world.Mark + "-of-theirs"))},
+		},
+		"a Database": {
+			render.KindDatabase, "nova", "spec", "database.k8s.mariadb.com/nova", v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonApplyError,
+			map[string]any{"mariaDbRef": map[string]any{"name": "theirs"}, "name": "shop"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.Inputs()
+			theirs := w.Object(tc.kind, tc.object)
+			theirs.Object[tc.content] = tc.theirs
+			theirs.SetAnnotations(map[string]string{"example.com/note": "kept"})
+			raw, err := json.Marshal(theirs) // into the types of JSON
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(raw, &theirs.Object); err != nil {
+				t.Fatal(err)
+			}
+			w.Create(theirs)
+			content := fmt.Sprint(theirs.Object[tc.content])
+			untouched := func(when string) {
+				t.Helper()
+				live := w.Get(tc.kind, tc.object)
+				if live == nil || live.GetUID() != theirs.GetUID() || live.GetDeletionTimestamp() != nil {
+					t.Fatalf("%s it is gone", when)
+				}
+				if got := fmt.Sprint(live.Object[tc.content]); got != content || len(live.GetOwnerReferences()) > 0 || len(live.GetLabels()) > 0 {
+					t.Errorf("%s it was written to: %v", when, live)
+				}
+			}
+			w.run()
+			for range 2 {
+				w.Create(w.Minimal())
+				c := w.AwaitReason(tc.condition, tc.reason)
+				want := fmt.Sprintf("it is not ours: nobody controls it, and it lacks the ownership labels of Nova %[1]s/nova "+
+					"(rename this resource, delete the object, or have it adopted: kubectl annotate --overwrite -n %[1]s %[2]s %[3]s=Nova/nova)",
+					w.Namespace, tc.annotated, apply.AnnotationAdopt)
+				if !strings.Contains(c.Message, want) {
+					t.Errorf("it says %s", c.Message)
+				}
+				w.AwaitReason(v1alpha1.ConditionStalled, tc.reason)
+				w.pass()
+				untouched("under the Nova")
+				w.Delete()
+				w.AwaitGone()
+				untouched("after the Nova")
+			}
+
+			w.Create(w.Minimal())
+			w.AwaitReason(tc.condition, tc.reason)
+			note := fmt.Sprintf(`{"metadata":{"annotations":{%q:"Nova/nova"}}}`, apply.AnnotationAdopt)
+			if err := w.Client.Patch(t.Context(), w.Object(tc.kind, tc.object), client.RawPatch(types.MergePatchType, []byte(note))); err != nil {
+				t.Fatal(err)
+			}
+			w.AwaitReady()
+			live := w.Get(tc.kind, tc.object)
+			if ref := metav1.GetControllerOf(live); live.GetUID() != theirs.GetUID() || ref == nil || ref.UID != w.MustLive().UID || live.GetLabels()[apply.LabelOwnerName] != "nova" {
+				t.Errorf("%s is controlled by %v, with %v", live.GetUID(), ref, live.GetLabels())
+			}
+			if got := fmt.Sprint(live.Object[tc.content]); got == content {
+				t.Error("its content is not ours")
+			}
+			if got := live.GetAnnotations(); got["example.com/note"] != "kept" || got[apply.AnnotationAdopt] != "Nova/nova" {
+				t.Errorf("what people noted on it is gone: %v", got)
+			}
+		})
 	}
-	if got := fmt.Sprint(s.Object["spec"]); !strings.Contains(got, "app.kubernetes.io/component:metadata") {
-		t.Errorf("its selector is not ours: %s", got)
-	}
-	if s.GetAnnotations()["example.com/note"] != "kept" {
-		t.Error("what somebody noted on it is gone")
-	}
+}
+
+// A backup brings children back without their references.
+func TestOwnership_ARestoredChildIsKept(t *testing.T) {
+	t.Parallel()
+	w := ready(t)
+	before := w.Get(render.KindService, "nova-metadata")
+	w.promptly(func() {
+		bare := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`))
+		if err := w.Client.Patch(t.Context(), w.Object(render.KindService, "nova-metadata"), bare); err != nil {
+			t.Fatal(err)
+		}
+		cluster.Eventually(t, "the reference", func(context.Context) (bool, error) {
+			live := w.Get(render.KindService, "nova-metadata")
+			return live != nil && live.GetUID() == before.GetUID() && metav1.GetControllerOf(live) != nil, nil
+		})
+	})
 }
 
 func TestOwnership_RefusesWhatSomebodyElseControls(t *testing.T) {
@@ -52,7 +152,7 @@ func TestOwnership_RefusesWhatSomebodyElseControls(t *testing.T) {
 	w.Theirs(w.service("nova-metadata"))
 	w.run()
 	w.Create(w.Minimal())
-	want := fmt.Sprintf("apply Service %s/nova-metadata: it is controlled by ConfigMap theirs (rename or remove the other object, or rename this resource)", w.Namespace)
+	want := fmt.Sprintf("apply Service %s/nova-metadata: it is controlled by ConfigMap theirs (rename this resource or delete the object)", w.Namespace)
 	w.AwaitSays(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonApplyError, want)
 	w.AwaitReason(v1alpha1.ConditionReady, v1alpha1.ReasonNotAllReady)
 	if got := fmt.Sprint(w.Get(render.KindService, "nova-metadata").Object["spec"]); !strings.Contains(got, "app:theirs") {
@@ -103,7 +203,7 @@ func TestOwnership_AForeignJobProvesNothing(t *testing.T) {
 	w.run()
 	w.Create(w.Minimal())
 	w.AwaitSays(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonApplyError, fmt.Sprintf(
-		"apply Job.batch %s/nova-db-sync: it is controlled by ConfigMap theirs (rename or remove the other object, or rename this resource)", w.Namespace))
+		"apply Job.batch %s/nova-db-sync: it is controlled by ConfigMap theirs (rename this resource or delete the object)", w.Namespace))
 	w.pass()
 	if got := w.deployments(); got != nil {
 		t.Errorf("%v run on schemas nobody migrated", got)

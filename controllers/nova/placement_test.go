@@ -269,7 +269,7 @@ func placedBesideOthers(t *testing.T, elsewhere *cluster.Cluster) {
 	p.registers()
 	p.home.Create(p.nova())
 	c := p.home.AwaitReason(v1alpha1.ConditionMetadataReady, v1alpha1.ReasonApplyError)
-	if !strings.Contains(c.Message, "refusing to adopt pre-existing") {
+	if !strings.Contains(c.Message, "have it adopted on the target cluster: kubectl annotate") {
 		t.Errorf("it says %s", c.Message)
 	}
 	p.home.Delete()

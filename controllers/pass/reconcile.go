@@ -282,12 +282,8 @@ func requeue(d pipeline.Decision, report diff.Report) time.Duration {
 
 // OwnerOf is the owner of the children of a resource.
 func OwnerOf(kind pipeline.Kind, o v1alpha1.Resource) apply.Owner {
-	owner := apply.Owner{
+	return apply.Owner{
 		GroupVersionKind: kind.GroupVersionKind,
-		Namespace:        o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), Mark: apply.OwnerReference, Adoption: apply.AdoptUnowned,
+		Namespace:        o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), Remote: o.TargetCluster() != "",
 	}
-	if o.TargetCluster() != "" {
-		owner.Mark, owner.Adoption = apply.Labels, apply.AdoptNone
-	}
-	return owner
 }
