@@ -51,7 +51,7 @@ func TestApply_UnchangedCostsNoRequest(t *testing.T) {
 	r := e.must(set)
 	wantActions(t, r, "config:create api:create")
 	e.wantCalls("PATCH,PATCH")
-	if r.Requests != 2 || r.Counts.Created != 2 || !r.Done() {
+	if r.Requests != 4 || r.Counts.Created != 2 || !r.Done() { // a read before each
 		t.Errorf("report %+v", r)
 	}
 	if got := r.Live(set.Desired[1].Key()).GetResourceVersion(); got == "" {

@@ -76,8 +76,8 @@ func TestCache_WithoutOurNewObjectIsNoDrift(t *testing.T) {
 	r := e.must(set)
 	wantActions(t, r, "config:unchanged")
 	e.wantCalls("")
-	if len(r.Drifts) != 0 {
-		t.Errorf("drifts %+v", r.Drifts)
+	if len(r.Drifts) != 0 || r.Requests != 1 {
+		t.Errorf("%d requests, drifts %+v", r.Requests, r.Drifts)
 	}
 }
 

@@ -152,13 +152,6 @@ func (r *run) settle(t *task, before, after *unstructured.Unstructured) {
 	}
 	known := t.before
 	switch {
-	case before == nil && known != nil && known.uid == after.GetUID():
-		// The cache did not show our own object yet.
-		t.res.Action = diff.ActionUnchanged
-		if known.owned != diff.Fingerprint(after) {
-			t.res.Action = diff.ActionUpdate
-		}
-		return
 	case before == nil:
 		t.res.Action = diff.ActionCreate
 		if known != nil {
@@ -195,11 +188,16 @@ func (r *run) called() {
 	r.report.Requests++
 }
 
-// preconditions limit a delete to one incarnation and, where version is set, state.
+// preconditions limit a write or a delete to one incarnation and, where version is set,
+// state.
 type preconditions struct {
 	uid     types.UID
 	version string
 }
+
+// newName limits an apply to a name that is free: no stored object has this version, and
+// where there is none at all the API server asks for none.
+var newName = preconditions{version: "1"}
 
 // keyed is a bare object that names key.
 func keyed(key render.Key) *unstructured.Unstructured {

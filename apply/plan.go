@@ -140,9 +140,6 @@ func (a *Applier) planDesired(ctx context.Context, owner Owner, o render.Object,
 	p := Planned{Key: o.Key(), Stage: o.Stage, phase: inWave, policy: o.Policy, desired: owner.stamp(o.Content, o.Policy)}
 	p.sum = diff.DigestOf(p.desired.Object)
 	live, err := v.live(ctx, p.Key)
-	if live == nil && err == nil {
-		live, err = read(ctx, a.uncached, p.Key) // a foreign object must not look absent
-	}
 	if err != nil {
 		p.Action, p.Err = diff.ActionFailed, err
 		return p

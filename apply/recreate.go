@@ -42,11 +42,14 @@ func (r *run) recreate(ctx context.Context, t *task, refusal *diff.Error) error 
 		t.res.Action, t.res.Reason = diff.ActionWait, "deleted, because "+t.res.Reason+"; the next pass creates it"
 		return nil
 	}
-	after, err := r.patch(ctx, t, "")
-	if err != nil && diff.NewError("", t.Key, err).Cause == diff.CauseImmutable || err == nil && after.GetUID() == old.GetUID() {
-		// Finalizers keep the old one; the patch met it.
-		t.res.Action, t.res.Reason, t.res.Live = diff.ActionWait, "its predecessor is being deleted", old
-		return nil
+	after, err := r.patch(ctx, t, newName)
+	if diff.CauseOf(err) == diff.CauseChanged {
+		// Finalizers keep the old one, or somebody else was quicker.
+		goesOn, err := r.look(ctx, t)
+		if goesOn {
+			t.res.Action, t.res.Reason = diff.ActionWait, "deleted; the next pass creates it"
+		}
+		return err
 	}
 	if err != nil {
 		return diff.NewError("replace", t.Key, err)

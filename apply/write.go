@@ -19,49 +19,47 @@ import (
 	"github.com/c5c3/nova-operator/render"
 )
 
-// write brings one object to its desired state: one request in the common case.
+// write brings one object to its desired state: one request in the common case, and
+// two for a new one.
 func (r *run) write(ctx context.Context, t *task) error {
+	if t.Live == nil {
+		// A cache that lags behind, or that does not hold the object, shows none.
+		if goesOn, err := r.look(ctx, t); !goesOn || err != nil {
+			return err
+		}
+	}
 	err := r.try(ctx, t)
-	if err == nil || !lostRace(t, err) {
+	if err == nil || diff.NewError("", t.Key, err).Cause != diff.CauseChanged {
 		return err
 	}
-	// The cached object was not the live one. Decide once more, on the live one.
+	// The object that was planned on is not the live one.
+	if goesOn, err := r.look(ctx, t); !goesOn || err != nil {
+		return err
+	}
+	return r.try(ctx, t)
+}
+
+// look decides once more, on the live object, and says whether there is something to write.
+func (r *run) look(ctx context.Context, t *task) (bool, error) {
 	r.called()
-	live, readErr := read(ctx, r.uncached, t.Key)
-	if readErr != nil {
-		return readErr
+	live, err := read(ctx, r.uncached, t.Key)
+	if err != nil {
+		return false, err
 	}
 	r.decide(r.owner, t.Planned, live)
 	t.res.Action, t.res.Reason, t.res.Before, t.res.Live, t.res.Err = t.Action, t.Reason, live, live, t.Err
-	switch t.Action {
-	case diff.ActionCreate, diff.ActionUpdate:
-		return r.try(ctx, t)
-	default:
-		return nil
-	}
+	return t.Action == diff.ActionCreate || t.Action == diff.ActionUpdate, nil
 }
 
-// lostRace says whether an error may come from a live object other than the one
-// that was planned on.
-func lostRace(t *task, err error) bool {
-	switch diff.NewError("", t.Key, err).Cause {
-	case diff.CauseChanged:
-		return true
-	case diff.CauseInvalid, diff.CauseImmutable:
-		return t.Live == nil // a create that met an existing object
-	default:
-		return false
-	}
-}
-
+// try makes the requests. Each names what it was decided on: a free name, or one
+// incarnation.
 func (r *run) try(ctx context.Context, t *task) error {
-	before := t.Live
+	before, limits := t.Live, newName
 	if t.trimOnly {
 		return r.trim(ctx, t, before, before)
 	}
-	guard := types.UID("")
 	if before != nil {
-		guard = before.GetUID()
+		limits = preconditions{uid: before.GetUID()}
 	}
 	if t.takeOver && !r.dry {
 		var err error
@@ -69,13 +67,7 @@ func (r *run) try(ctx context.Context, t *task) error {
 			return err
 		}
 	}
-	after, err := r.patch(ctx, t, guard)
-	if err == nil && before == nil && !r.dry && hasTraces(after) {
-		// The cache had not shown an object that was there: adopted after all.
-		if before, err = r.takeOver(ctx, t.policy, after); err == nil {
-			after, err = r.patch(ctx, t, after.GetUID())
-		}
-	}
+	after, err := r.patch(ctx, t, limits)
 	if err != nil {
 		if e := diff.NewError("apply", t.Key, err); e.Cause == diff.CauseImmutable && t.policy.Recreate && before != nil {
 			return r.recreate(ctx, t, e)
@@ -95,40 +87,40 @@ func (r *run) try(ctx context.Context, t *task) error {
 // patch applies a payload and returns the server's answer. The first try does not
 // force, so that a field another manager holds is reported before it is taken. The
 // one the policy yields is left to that manager.
-func (r *run) patch(ctx context.Context, t *task, guard types.UID) (*unstructured.Unstructured, error) {
+func (r *run) patch(ctx context.Context, t *task, limits preconditions) (*unstructured.Unstructured, error) {
 	desired := t.desired
-	after, err := r.send(ctx, desired, guard)
+	after, err := r.send(ctx, desired, limits)
+	if limits == newName {
+		return after, err // a conflict is with an object that came meanwhile
+	}
 	found := conflictsOf(t.Key, err)
 	kept := slices.DeleteFunc(slices.Clone(found), func(c diff.Conflict) bool { return c.Path == t.policy.Yields })
 	if len(kept) < len(found) {
 		found, desired = kept, desired.DeepCopy()
 		unstructured.RemoveNestedField(desired.Object, strings.Split(t.policy.Yields, ".")...)
 		if len(found) == 0 {
-			return r.send(ctx, desired, guard)
+			return r.send(ctx, desired, limits)
 		}
 	}
 	if len(found) == 0 {
 		return after, err
 	}
-	after, err = r.send(ctx, desired, guard, client.ForceOwnership)
+	after, err = r.send(ctx, desired, limits, client.ForceOwnership)
 	if err == nil {
 		r.conflicts(found)
 	}
 	return after, err
 }
 
-// send makes the one call. guard, if set, names the incarnation that was planned
-// for: the API server then refuses to write to, or to create, another.
+// send makes the one call. The API server refuses it where the limits are not met.
 func (r *run) send(
-	ctx context.Context, desired *unstructured.Unstructured, guard types.UID, opts ...client.ApplyOption,
+	ctx context.Context, desired *unstructured.Unstructured, limits preconditions, opts ...client.ApplyOption,
 ) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{Object: maps.Clone(desired.Object)}
-	if guard != "" {
-		meta, _ := u.Object["metadata"].(map[string]any)
-		meta = maps.Clone(meta)
-		meta["uid"] = string(guard)
-		u.Object["metadata"] = meta
-	}
+	meta, _ := u.Object["metadata"].(map[string]any)
+	u.Object["metadata"] = maps.Clone(meta)
+	u.SetUID(limits.uid)
+	u.SetResourceVersion(limits.version)
 	opts = append(opts, client.FieldOwner(render.FieldOwner))
 	if r.dry {
 		opts = append(opts, client.DryRunAll)
