@@ -113,6 +113,44 @@ func (e *env) create(u *unstructured.Unstructured, manager string) {
 	}
 }
 
+// A person gave it away to be kept, so no policy replaces it.
+func TestAdopt_AnAdoptedObjectIsNeverReplaced(t *testing.T) {
+	for name, tc := range map[string]struct{ doc, from, to, path string }{
+		"a Job":        {jobDoc, "2026.1", "2026.2", "spec.template"},
+		"a Deployment": {deploymentDoc, "{app: api}", "{app: other}", "spec.selector"},
+	} {
+		for when, adoptedBefore := range map[string]bool{"adopted before": true, "to be adopted": false} {
+			t.Run(name+", "+when, func(t *testing.T) {
+				e := newEnv(t)
+				policy := render.Policy{Recreate: true}
+				u := e.raw(tc.doc)
+				e.create(u, "somebody")
+				key := render.KeyOf(u)
+				e.patch(key, "kubectl-annotate", types.MergePatchType, e.offer())
+				if adoptedBefore {
+					wantActions(t, e.must(desired(e.obj(render.StageJobs, policy, tc.doc))), key.Name+":update")
+				}
+				changed := desired(e.obj(render.StageJobs, policy, strings.ReplaceAll(tc.doc, tc.from, tc.to)))
+				plan, err := e.applier.Plan(t.Context(), e.owner, changed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, run := range []func() (diff.Report, error){
+					func() (diff.Report, error) { return e.applier.Preview(t.Context(), plan) },
+					func() (diff.Report, error) { return e.run(changed) },
+				} {
+					r, err := run()
+					wantActions(t, r, key.Name+":failed")
+					wantError(t, err, diff.CauseImmutable, "replace", tc.path, "an adopted object (annotation "+AnnotationAdopt+") is not replaced", "delete the object yourself")
+					if live := e.live(key); live == nil || live.GetUID() != u.GetUID() || live.GetDeletionTimestamp() != nil {
+						t.Fatal("it was replaced")
+					}
+				}
+			})
+		}
+	}
+}
+
 // Labels of ours or of another owner are not an offer, and an offer is no claim: without
 // the annotation what was never adopted is nobody's again.
 func TestAdopt_AnOfferCanBeTakenBack(t *testing.T) {

@@ -24,7 +24,7 @@ const (
 )
 
 // AnnotationAdopt on an object that nobody controls, with the value <Kind>/<name>, lets
-// that owner adopt it. A person sets it, and it stays.
+// that owner adopt it. A person sets it. It stays, and the object is never replaced.
 const AnnotationAdopt = "nova.openstack.c5c3.io/adopt"
 
 // Owner is the resource on whose behalf a set is applied.

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,8 +19,17 @@ import (
 // recreate replaces an object whose changed field the API server calls immutable.
 // The new object is proved by a dry-run create first, so a mistake in it never costs
 // the old one. A changed selector is created by the next pass: until the pods of the
-// old selector are being collected, two generations would run side by side.
+// old selector are being collected, two generations would run side by side. What a person
+// had adopted is theirs to delete.
 func (r *run) recreate(ctx context.Context, t *task, refusal *diff.Error) error {
+	what := strings.Join(refusal.Paths, ", ") + " cannot change"
+	if _, adopted := t.Live.GetAnnotations()[AnnotationAdopt]; adopted {
+		return &diff.Error{
+			Key: t.Key, Op: "replace", Cause: diff.CauseImmutable, Paths: refusal.Paths,
+			Err:    fmt.Errorf("%s, and an adopted object (annotation %s) is not replaced", what, AnnotationAdopt),
+			Remedy: "delete the object yourself to let it be created anew, or revert the change",
+		}
+	}
 	if err := r.prove(ctx, t.desired); err != nil {
 		e := diff.NewError("replace", t.Key, err)
 		e.Remedy = strings.TrimPrefix(e.Remedy+"; the live object stays", "; ")
@@ -33,7 +43,7 @@ func (r *run) recreate(ctx context.Context, t *task, refusal *diff.Error) error 
 	if err := r.delete(ctx, t.Key, limits); err != nil {
 		return diff.NewError("replace", t.Key, err)
 	}
-	t.res.Action, t.res.Reason = diff.ActionRecreate, strings.Join(refusal.Paths, ", ")+" cannot change"
+	t.res.Action, t.res.Reason = diff.ActionRecreate, what
 	if r.dry {
 		return nil
 	}
