@@ -105,7 +105,7 @@ func TestCheck_WhatPassesIsMarked(t *testing.T) {
 			return
 		}
 		child = owner.stamp(child, object.Policy)
-		if !owner.Owns(child) {
+		if !owner.Owns(child) || !owner.marked(child, object.Policy) {
 			t.Fatalf("not its own: %v", child)
 		}
 		if refers != (len(child.GetOwnerReferences()) > 0) || fits != (child.GetLabels()[LabelOwnerName] == owner.Name) {

@@ -90,6 +90,85 @@ func TestMarks_ALongNameAtHome(t *testing.T) {
 	}
 }
 
+// What has the name of its content is not written again, but it is marked, once.
+func TestMarks_OfAnObjectThatIsCreatedOnly(t *testing.T) {
+	ours := func(e *env) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: e.owner.UID, Controller: new(true)}}
+	}
+	for name, tc := range map[string]struct {
+		remote bool
+		policy render.Policy
+		labels bool
+		refs   func(*env) []metav1.OwnerReference
+		calls  string
+	}{
+		"the reference only":                  {refs: ours, calls: "PATCH"},
+		"the labels only":                     {labels: true, calls: "PATCH"},
+		"both":                                {labels: true, refs: ours},
+		"a reference on a target":             {remote: true, refs: ours, calls: "PATCH"},
+		"a reference too many on a target":    {remote: true, labels: true, refs: ours, calls: "PATCH"},
+		"the labels on a target":              {remote: true, labels: true},
+		"a reference that must not be":        {policy: render.Policy{Unreferenced: true}, labels: true, refs: ours, calls: "PATCH"},
+		"the labels, and no reference wanted": {policy: render.Policy{Unreferenced: true}, labels: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			if tc.remote {
+				e.remote()
+			}
+			tc.policy.CreateOnly = true
+			u := e.raw(`{apiVersion: v1, kind: ConfigMap, immutable: true, metadata: {name: config, labels: {c: d}}, data: {k: edited}}`)
+			if tc.labels {
+				labels := e.owner.labels()
+				labels["c"] = "d"
+				u.SetLabels(labels)
+			}
+			bystander := e.raw(`{apiVersion: v1, kind: ConfigMap, metadata: {name: bystander}}`)
+			if err := e.admin.Create(t.Context(), bystander); err != nil {
+				t.Fatal(err)
+			}
+			theirs := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "bystander", UID: bystander.GetUID()}
+			refs := []metav1.OwnerReference{theirs}
+			if tc.refs != nil {
+				refs = append(refs, tc.refs(e)...)
+			}
+			u.SetOwnerReferences(refs)
+			if err := e.admin.Create(t.Context(), u); err != nil {
+				t.Fatal(err)
+			}
+			set := desired(e.obj(render.StageConfig, tc.policy, configMapDoc))
+			for _, calls := range []string{tc.calls, ""} {
+				want := "config:unchanged"
+				if calls != "" {
+					want = "config:update"
+				}
+				plan, err := e.applier.Plan(t.Context(), e.owner, set)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := e.applier.Preview(t.Context(), plan)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantActions(t, r, want)
+				e.calls.take()
+				wantActions(t, e.must(set), want)
+				e.wantCalls(calls)
+			}
+			live := e.live(set.Desired[0].Key())
+			if live.GetUID() != u.GetUID() || live.GetLabels()["c"] != "d" || live.GetLabels()["a"] != "" || fmt.Sprint(live.Object["data"]) != "map[k:edited]" {
+				t.Errorf("its content was touched: %v", live)
+			}
+			left := live.GetOwnerReferences()
+			if len(left) == 0 || left[0] != theirs {
+				t.Fatalf("references %v", left)
+			}
+			live.SetOwnerReferences(left[1:])
+			e.wantMark(live, tc.policy)
+		})
+	}
+}
+
 // What must outlive its owner refers to nobody, whoever wrote the reference.
 func TestMarks_Unreferenced(t *testing.T) {
 	e := newEnv(t)

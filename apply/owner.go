@@ -170,6 +170,13 @@ func (o Owner) labelled(live metav1.Object) bool {
 	return true
 }
 
+// marked says whether a child carries its whole mark, and no other.
+func (o Owner) marked(live metav1.Object, policy render.Policy) bool {
+	m := o.markOf(live.GetNamespace(), policy)
+	ref := metav1.GetControllerOfNoCopy(live)
+	return (!m.labels || o.labelled(live)) && (!m.reference || ref != nil && ref.UID == o.UID) && !o.wronglyRefers(live, policy)
+}
+
 // wronglyRefers says whether a child refers to this owner and must not: an older operator
 // or another policy left that.
 func (o Owner) wronglyRefers(live metav1.Object, policy render.Policy) bool {

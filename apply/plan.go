@@ -59,6 +59,8 @@ type Planned struct {
 	takeOver bool
 	// trimOnly: only foreign data keys must go.
 	trimOnly bool
+	// markOnly: only the mark must be put right.
+	markOnly bool
 	// before is the memo entry of the same payload, if there is one.
 	before *entry
 }
@@ -150,7 +152,7 @@ func (a *Applier) planDesired(ctx context.Context, owner Owner, o render.Object,
 
 // decide fills in the action for a desired object from its live state.
 func (a *Applier) decide(owner Owner, p *Planned, live *unstructured.Unstructured) {
-	p.Live, p.Err, p.Reason, p.takeOver, p.trimOnly = live, nil, "", false, false
+	p.Live, p.Err, p.Reason, p.takeOver, p.trimOnly, p.markOnly = live, nil, "", false, false, false
 	if e, ok := a.memo.get(owner, p.Key); ok && e.desired == p.sum {
 		p.before = &e
 	}
@@ -177,6 +179,9 @@ func (a *Applier) decide(owner Owner, p *Planned, live *unstructured.Unstructure
 	}
 	p.Action = diff.ActionUnchanged
 	if p.policy.CreateOnly {
+		if !owner.marked(live, p.policy) {
+			p.Action, p.markOnly = diff.ActionUpdate, true
+		}
 		return
 	}
 	if owner.wronglyRefers(live, p.policy) {

@@ -114,6 +114,13 @@ func TestRace_AWriteIsForOneIncarnation(t *testing.T) {
 			},
 			doc: `{apiVersion: v1, kind: Secret, metadata: {name: config}, data: {k: dnY=}}`, nth: 2,
 		},
+		"a mark": {
+			policy: render.Policy{CreateOnly: true},
+			prepare: func(e *env, _ render.Set) {
+				e.place(e.raw(plain), ofLabels)
+			},
+			doc: plain, nth: 1,
+		},
 		"an adoption": {prepare: func(e *env, _ render.Set) { e.place(e.raw(plain), ofOffer) }, doc: plain, nth: 1},
 		"a take-over": {
 			prepare: func(e *env, _ render.Set) {

@@ -55,10 +55,12 @@ func (r *run) look(ctx context.Context, t *task) (bool, error) {
 // incarnation.
 func (r *run) try(ctx context.Context, t *task) error {
 	before, limits := t.Live, newName
-	if t.trimOnly {
+	switch {
+	case t.trimOnly:
 		return r.trim(ctx, t, before, before)
-	}
-	if before != nil {
+	case t.markOnly:
+		return r.mark(ctx, t)
+	case before != nil:
 		limits = preconditions{uid: before.GetUID()}
 	}
 	if t.takeOver && !r.dry {
@@ -205,17 +207,8 @@ func (r *run) trim(ctx context.Context, t *task, before, after *unstructured.Uns
 		}
 		patch[field] = nulls
 	}
-	raw, err := json.Marshal(patch)
+	u, err := r.merge(ctx, t.Key, patch)
 	if err != nil {
-		return fmt.Errorf("encode patch: %w", err)
-	}
-	u := keyed(t.Key)
-	opts := []client.PatchOption{client.FieldOwner(render.FieldOwner)}
-	if r.dry {
-		opts = append(opts, client.DryRunAll)
-	}
-	r.called()
-	if err := r.client.Patch(ctx, u, client.RawPatch(types.MergePatchType, raw), opts...); err != nil {
 		return err
 	}
 	r.settle(t, before, u)
@@ -225,4 +218,37 @@ func (r *run) trim(ctx context.Context, t *task, before, after *unstructured.Uns
 	slices.Sort(gone)
 	t.res.Reason = "foreign keys removed: " + strings.Join(gone, ", ")
 	return nil
+}
+
+// mark puts the mark of a child right, and touches nothing else of it.
+func (r *run) mark(ctx context.Context, t *task) error {
+	bare := keyed(t.Key)
+	bare.SetUID(t.Live.GetUID())
+	bare.SetResourceVersion(t.Live.GetResourceVersion()) // the list of references is written whole
+	bare.SetOwnerReferences(r.owner.otherReferences(t.Live))
+	u, err := r.merge(ctx, t.Key, r.owner.stamp(bare, t.policy).Object)
+	if err != nil {
+		return err
+	}
+	r.settle(t, t.Live, u)
+	t.res.Action, t.res.Reason = diff.ActionUpdate, "marked as a child"
+	return nil
+}
+
+// merge makes one merge patch, which names the incarnation it is for.
+func (r *run) merge(ctx context.Context, key render.Key, patch map[string]any) (*unstructured.Unstructured, error) {
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("encode patch: %w", err)
+	}
+	u := keyed(key)
+	opts := []client.PatchOption{client.FieldOwner(render.FieldOwner)}
+	if r.dry {
+		opts = append(opts, client.DryRunAll)
+	}
+	r.called()
+	if err := r.client.Patch(ctx, u, client.RawPatch(types.MergePatchType, raw), opts...); err != nil {
+		return nil, err
+	}
+	return u, nil
 }

@@ -72,7 +72,7 @@ type Resource any
 // The zero value is a plain apply that refuses to replace the object.
 type Policy struct {
 	// CreateOnly is for objects whose name carries the hash of their content: an
-	// existing object of that name that we own is left as it is.
+	// existing object of that name that we own is left as it is, but for its marks.
 	CreateOnly bool `json:"createOnly,omitempty"`
 	// Recreate allows delete and create when the API server calls a changed field
 	// immutable, after a dry-run create proved the new object.
