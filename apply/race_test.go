@@ -51,7 +51,9 @@ func TestRace_ACreateTakesNothing(t *testing.T) {
 				}
 				var before *unstructured.Unstructured
 				e.between(1, func() { before = e.place(u, ofNobody) })
-				r, err := e.run(desired(e.obj(render.StageConfig, render.Policy{ExactData: true, Recreate: true}, doc)))
+				wanted := e.obj(render.StageConfig, render.Policy{ExactData: true, Recreate: true}, doc)
+				wanted.Content.SetAnnotations(map[string]string{contentMark: "wanted"}) // as theirs, but another value
+				r, err := e.run(desired(wanted))
 				wantActions(t, r, "config:refused")
 				wantError(t, err, diff.CauseForeign, "it is not ours")
 				e.wantCalls("PATCH")
@@ -118,6 +120,15 @@ func TestRace_AWriteIsForOneIncarnation(t *testing.T) {
 			policy: render.Policy{CreateOnly: true},
 			prepare: func(e *env, _ render.Set) {
 				e.place(e.raw(plain), ofLabels)
+			},
+			doc: plain, nth: 1,
+		},
+		"a reference that goes": {
+			policy: render.Policy{Unreferenced: true},
+			prepare: func(e *env, set render.Set) {
+				e.must(set)
+				e.patch(set.Desired[0].Key(), "backup", types.MergePatchType, fmt.Sprintf(
+					`{metadata: {ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: %q, controller: true}]}}`, e.owner.UID))
 			},
 			doc: plain, nth: 1,
 		},
