@@ -236,7 +236,9 @@ func TestPreview_HidesWhatAnAnnotationHolds(t *testing.T) {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: w.Namespace, Name: "nova-service-user-env",
-			Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: `{"data":{"password":"` + world.Mark + `"}}`},
+			Annotations: map[string]string{
+				corev1.LastAppliedConfigAnnotation: `{"data":{"password":"` + world.Mark + `"}}`, apply.AnnotationAdopt: "Nova/nova",
+			},
 		},
 		StringData: map[string]string{"password": world.Mark, "other": world.Mark},
 	}
