@@ -45,19 +45,25 @@ func Build(ctx context.Context, root string) (string, error) {
 	return binary, nil
 }
 
-// Kustomize builds a kustomization in process.
+// Kustomize builds a kustomization in process, in the order of kubectl.
 func Kustomize(folder string) ([]*unstructured.Unstructured, error) {
-	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionLegacy
+	resources, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), folder)
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", folder, err)
 	}
 	var objects []*unstructured.Unstructured
 	for _, r := range resources.Resources() {
-		m, err := r.Map()
+		raw, err := r.MarshalJSON()
 		if err != nil {
 			return nil, fmt.Errorf("build %s: %w", folder, err)
 		}
-		objects = append(objects, &unstructured.Unstructured{Object: m})
+		o := &unstructured.Unstructured{}
+		if err := o.UnmarshalJSON(raw); err != nil {
+			return nil, fmt.Errorf("build %s: %w", folder, err)
+		}
+		objects = append(objects, o)
 	}
 	return objects, nil
 }
