@@ -78,7 +78,7 @@ func TestInstall_ASecondApplyChangesNothing(t *testing.T) {
 	cl := clientFor(t, c)
 	for name, folder := range map[string]string{
 		"cluster":                    root + "/kustomize/overlays/cluster",
-		"cluster with monitoring":    withMonitoring(t, "overlays/cluster", "nova-operator-system"),
+		"cluster with monitoring":    withMonitoring(t, "overlays/cluster", ""),
 		"namespaced":                 namespaced(t, c),
 		"namespaced with monitoring": withMonitoring(t, "overlays/namespaced", own),
 	} {

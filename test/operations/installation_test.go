@@ -199,7 +199,7 @@ func (i *installation) awaitDeployment(t *testing.T, c *cluster.Cluster) {
 }
 
 // withMonitoring makes a kustomization of an overlay and the monitoring component, as
-// docs/install.md shows.
+// docs/install.md shows. Only a namespaced one has a namespace to name.
 func withMonitoring(t *testing.T, overlay, namespace string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -215,10 +215,12 @@ func withMonitoring(t *testing.T, overlay, namespace string) string {
 	}
 	text := fmt.Sprintf(`apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
-namespace: %s
 resources: [%s]
 components: [%s]
-`, namespace, rel(overlay), rel("monitoring"))
+`, rel(overlay), rel("monitoring"))
+	if namespace != "" {
+		text += "namespace: " + namespace + "\n"
+	}
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
