@@ -155,6 +155,26 @@ func TestOverlays_ComeToWhatTheyMean(t *testing.T) {
 	}
 }
 
+// The namespace of production cannot be deleted by mistake.
+func TestOverlays_ProtectProduction(t *testing.T) {
+	objects, err := process.Kustomize(filepath.Join(overlays, "production"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, o := range objects {
+		if o.GetKind() == "Namespace" {
+			got["label"] = o.GetLabels()["nova.openstack.c5c3.io/protected"]
+			got["Flux"] = o.GetAnnotations()["kustomize.toolkit.fluxcd.io/prune"]
+			got["Argo CD"] = o.GetAnnotations()["argocd.argoproj.io/sync-options"]
+		}
+	}
+	want := map[string]string{"label": "true", "Flux": "disabled", "Argo CD": "Prune=false,Delete=false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // images are those of every container, wherever a kind has its pod template.
 func images(value any) []string {
 	var out []string

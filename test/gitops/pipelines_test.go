@@ -342,8 +342,12 @@ func TestArgoCD_ApplicationNamesWhatThereIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range objects {
-		if o.GetNamespace() != app.Spec.Destination.Namespace {
-			t.Errorf("%s %s is of namespace %s", o.GetKind(), o.GetName(), o.GetNamespace())
+		namespace := o.GetNamespace()
+		if o.GetKind() == "Namespace" {
+			namespace = o.GetName()
+		}
+		if namespace != app.Spec.Destination.Namespace {
+			t.Errorf("%s %s is of namespace %s", o.GetKind(), o.GetName(), namespace)
 		}
 	}
 }
