@@ -63,7 +63,7 @@ func (b *builder) resource() {
 		b.out.Action = ActionCreate
 	case b.in.After == nil:
 		b.out.Action, shown = ActionDelete, b.in.Before
-		b.out.Notes = append(b.out.Notes, nonEmpty(b.in.Kind.Deletion)...)
+		b.out.Notes = append(b.out.Notes, nonEmpty(b.in.Kind.Deletion(b.in.Before))...)
 	default:
 		before, err := content(b.in.Before)
 		after, err2 := content(b.in.After)

@@ -23,7 +23,7 @@ var mask = diff.Mask{1}
 var about = pipeline.Kind{
 	GroupVersionKind: v1alpha1.GroupVersion.WithKind(v1alpha1.KindNova),
 	Conditions:       []string{v1alpha1.ConditionSecretsReady, v1alpha1.ConditionDatabaseReady},
-	Deletion:         "the databases stay",
+	Deletion:         func(v1alpha1.Resource) string { return "the databases stay" },
 }
 
 func nova(region string, conditions ...metav1.Condition) *v1alpha1.Nova {
@@ -265,7 +265,7 @@ func TestOf_ComparesTheConfiguration(t *testing.T) {
 		}},
 		"the same generation":         {Input{After: nova(""), Follows: after, Forecast: forecast(after)}, nil},
 		"none was in use":             {Input{After: nova(""), Forecast: forecast(after)}, nil},
-		"it is deleted":               {Input{Before: nova(""), Follows: before}, nil},
+		"it is deleted":               {Input{Kind: about, Before: nova(""), Follows: before}, nil},
 		"none is wanted":              {Input{After: nova(""), Follows: before, Forecast: forecast(object(render.KindService, "config-2", nil))}, nil},
 		"another with the same lines": {Input{After: nova(""), Follows: configMap("config-1", nil), Forecast: forecast(configMap("config-2", nil))}, &Configuration{Name: "config-2", Follows: "config-1", Lines: []ConfigLine{}}},
 	} {

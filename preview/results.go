@@ -94,6 +94,9 @@ func Offline(before, f *foresee.Forecast, mask diff.Mask) []diff.Result {
 	old := map[render.Key]*unstructured.Unstructured{}
 	if before != nil {
 		for _, o := range before.Set.Desired {
+			if f == nil && o.Policy.Unreferenced {
+				continue // outlives the resource
+			}
 			old[o.Key()] = o.Content
 		}
 	}

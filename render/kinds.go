@@ -29,6 +29,8 @@ var (
 
 // The kinds it only reads.
 var (
+	KindPod                = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	KindReplicaSet         = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
 	KindMariaDB            = mariadbGroup.WithKind("MariaDB")
 	KindRabbitmqCluster    = schema.GroupVersionKind{Group: "rabbitmq.com", Version: "v1beta1", Kind: "RabbitmqCluster"}
 	KindExternalSecret     = externalSecretsGroup.WithKind("ExternalSecret")

@@ -29,6 +29,10 @@ const (
 	// ReasonNotAllReady is False on Ready: at least one sub-condition is not True.
 	ReasonNotAllReady = "NotAllReady"
 
+	// ReasonDeletionProtected is True on Stalled: the resource was deleted, and
+	// spec.deletionProtection keeps it.
+	ReasonDeletionProtected = "DeletionProtected"
+
 	// ReasonNotStalled is False on Stalled: no sub-condition needs a person.
 	ReasonNotStalled = "NotStalled"
 
@@ -74,6 +78,10 @@ const (
 	// EventExtraConfigOwnedKeyOverride (Warning): extraConfig overrides an owned key, or
 	// overrides others than before.
 	EventExtraConfigOwnedKeyOverride = "ExtraConfigOwnedKeyOverride"
+
+	// EventDeletionProtected (Warning): the resource was deleted, and
+	// spec.deletionProtection keeps it.
+	EventDeletionProtected = "DeletionProtected"
 
 	// EventDriftCorrected (Normal): a child, or a field of it that the operator owns, had
 	// been changed or deleted and was put right.

@@ -43,6 +43,7 @@ const (
 	ComponentConsoleProxy        = "novncproxy"
 	ComponentDBArchive           = "db-archive"
 	ComponentDBSync              = "db-sync"
+	ComponentDBInspect           = "db-inspect"
 	ComponentDBExpand            = "db-expand"
 	ComponentDBMigrate           = "db-migrate"
 	ComponentDBContract          = "db-contract"
@@ -89,6 +90,14 @@ const (
 	// AnnotationPodSpecHash is the hash of the pod template a Job was created from.
 	AnnotationPodSpecHash = "cobaltcore.c5c3.io/pod-spec-hash"
 
+	// AnnotationDatabases names the incarnations of the Database objects that a schema Job
+	// was made for, as name=UID, comma separated.
+	AnnotationDatabases = "nova.openstack.c5c3.io/databases"
+
+	// AnnotationSchemaRelease is the release the schema of a Database object is at. It
+	// tells a Nova that is made anew where to go on.
+	AnnotationSchemaRelease = "nova.openstack.c5c3.io/installed-release"
+
 	// annotationLastJobUIDPrefix and annotationLastJobUIDSuffix enclose the subject
 	// of an AnnotationLastJobUID.
 	annotationLastJobUIDPrefix = "cobaltcore.c5c3.io/last-"
@@ -99,6 +108,7 @@ const (
 const (
 	JobSubjectDBSync        = "db-sync"
 	JobSubjectDBSyncCells   = "db-sync-cells"
+	JobSubjectDBInspect     = "db-inspect"
 	JobSubjectDBExpand      = "db-expand"
 	JobSubjectDBExpandCheck = "db-expand-check"
 	JobSubjectDBMigrate     = "db-migrate"

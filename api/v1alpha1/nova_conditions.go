@@ -152,7 +152,16 @@ const (
 	// spec.openStackRelease.
 	ReasonImageReleaseMismatch = "ImageReleaseMismatch"
 
-	// ReasonDBSyncFailed surfaces when the db-sync Job failed for good.
+	// ReasonSchemaInUse surfaces when another Nova, or a Database object of somebody else,
+	// stands for the same schema. Nothing is written to it.
+	ReasonSchemaInUse = "SchemaInUse"
+
+	// ReasonSchemaReleaseUnknown surfaces when the schemas of a new Nova hold tables and
+	// nothing says of which release. Nothing is written to them.
+	ReasonSchemaReleaseUnknown = "SchemaReleaseUnknown"
+
+	// ReasonDBSyncFailed surfaces when the db-sync Job failed for good, or the one that
+	// looks at the schemas before it.
 	ReasonDBSyncFailed = "DBSyncFailed"
 
 	// ReasonDBSyncInProgress surfaces while the db-sync Job runs.
@@ -306,6 +315,10 @@ const (
 
 // Event reasons of a Nova, besides those both kinds use.
 const (
+	// EventReleaseAdopted (Normal): the schemas of a new Nova are at a release that is
+	// known, and it goes on from there.
+	EventReleaseAdopted = "ReleaseAdopted"
+
 	// EventDatabaseSynced (Normal): the db-sync Job is complete.
 	EventDatabaseSynced = "DatabaseSynced"
 

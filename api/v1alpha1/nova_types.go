@@ -42,6 +42,15 @@ type NovaList struct {
 	Items []Nova `json:"items"`
 }
 
+// DatabaseDeletionPolicy is what becomes of managed databases when their Nova goes.
+type DatabaseDeletionPolicy string
+
+// Values of DatabaseDeletionPolicy. Empty reads as Retain.
+const (
+	DatabaseRetain DatabaseDeletionPolicy = "Retain"
+	DatabaseDelete DatabaseDeletionPolicy = "Delete"
+)
+
 // NovaSpec is the wanted control plane.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.targetClusterRef) == has(oldSelf.targetClusterRef)",message="targetClusterRef is immutable"
@@ -72,6 +81,28 @@ type NovaSpec struct {
 	// +kubebuilder:validation:XValidation:rule="has(self.clusterRef) == has(oldSelf.clusterRef)",message="database mode (managed clusterRef vs brownfield host) is immutable"
 	// +kubebuilder:validation:XValidation:rule="size(self.database) <= 58",message="database.database must be at most 58 characters: cell0 is provisioned as <database>_cell0 under the 64-character schema limit"
 	Database DatabaseSpec `json:"database"`
+
+	// DatabaseDeletionPolicy says what becomes of managed databases when this resource is
+	// deleted. Retain, also when unset, leaves its Database objects, and the schemas behind
+	// them; its logins go. Delete drops the schemas.
+	//
+	// +optional
+	// +kubebuilder:validation:Enum=Retain;Delete
+	DatabaseDeletionPolicy DatabaseDeletionPolicy `json:"databaseDeletionPolicy,omitempty"`
+
+	// DeletionProtection keeps the operator from finalizing this resource: one that was
+	// deleted all the same stays, and its pods run on, until this is false.
+	//
+	// +optional
+	DeletionProtection bool `json:"deletionProtection,omitempty"`
+
+	// AdoptRelease is the release that last ran on the schemas of a resource that is new
+	// and finds tables in them, such as 2025.2. The operator goes on from there as from an
+	// installation of its own. It counts only while status.installedRelease is empty.
+	//
+	// +optional
+	// +kubebuilder:validation:Pattern=`^\d{4}\.[12]$`
+	AdoptRelease string `json:"adoptRelease,omitempty"`
 
 	// Cache is the memcached of the token middleware and of nova.
 	Cache CacheSpec `json:"cache"`

@@ -78,6 +78,8 @@ var needsPerson = map[string]bool{
 	ReasonWaitingForDatabase:    false,
 	ReasonWaitingForConfig:      false, // SecretsReady says why
 	ReasonImageReleaseMismatch:  true,
+	ReasonSchemaInUse:           true,
+	ReasonSchemaReleaseUnknown:  true,
 	ReasonDBSyncFailed:          true,
 	ReasonDBSyncInProgress:      false,
 	ReasonVersionParseError:     true,

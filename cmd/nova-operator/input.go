@@ -117,7 +117,30 @@ func assemble(documents []manifest.Document) input {
 			seen[key] = "in " + at.String()
 		}
 	}
+	in.sharedSchemas()
 	return in
+}
+
+// sharedSchemas finds the schemas that two Novas of the input name; the second is told.
+func (in *input) sharedSchemas() {
+	for i, r := range in.resources {
+		nova, ok := r.Resource.(*v1alpha1.Nova)
+		if !ok {
+			continue
+		}
+		for _, other := range in.resources[:i] {
+			first, ok := other.Resource.(*v1alpha1.Nova)
+			if !ok || first.Namespace == nova.Namespace && first.Name == nova.Name {
+				continue
+			}
+			for _, s := range nova.SharedSchemas(first) {
+				in.find(r.Document, check.Finding{
+					Rule: check.RuleSchemaInUse, Path: s.Path, Message: fmt.Sprintf("%s belongs to Nova %s", s, first.Name),
+					Suggestion: "each Nova needs schemas of its own",
+				})
+			}
+		}
+	}
 }
 
 // find keeps a finding about a document.

@@ -85,10 +85,18 @@ func TestConfig_KeepsThreeGenerationsAndWhatIsMounted(t *testing.T) {
 		return true, nil
 	})
 
-	// The run ends, and with its Job the last reason to keep what it mounted.
-	w.Remove(render.KindJob, "nova-db-archive-long")
+	// The Job goes, but its pod runs on with what it mounted.
+	w.Remove(render.KindJob, "nova-db-archive-long", client.PropagationPolicy(metav1.DeletePropagationOrphan))
 	w.pass()
+	w.pass()
+	if !slices.Contains(w.configs(), generations[0]) {
+		t.Error("the configuration of a pod that runs is gone")
+	}
+	if err := w.Client.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(w.Namespace), client.MatchingLabels{batchv1.JobNameLabel: "nova-db-archive-long"}); err != nil {
+		t.Fatal(err)
+	}
 	cluster.Eventually(t, "the unmounted generation to go", func(context.Context) (bool, error) {
+		w.pass()
 		return !slices.Contains(w.configs(), generations[0]), nil
 	})
 }

@@ -70,7 +70,7 @@ func TestJobs_AFailedSyncIsToldOnceAndRepaired(t *testing.T) {
 	w.Inputs()
 	stop := w.run()
 	n := w.Minimal()
-	n.Spec.Image.Tag = "2026.1-fail-job"
+	n.Spec.Image.Tag = "2026.1-fail-db-sync"
 	w.Create(n)
 	w.noRetries("nova-db-sync")
 	c := w.AwaitReason(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDBSyncFailed)

@@ -67,7 +67,11 @@ func Look(ctx context.Context, reader client.Reader, mapper meta.RESTMapper, in 
 	if err := capabilities.Err(); err != nil {
 		return err
 	}
-	seen, err := observe(ctx, pass.Reads{Cached: reader, Uncached: reader, Capabilities: capabilities, Settings: in.Settings}, in.Nova)
+	reads := pass.Reads{Cached: reader, Uncached: reader, Capabilities: capabilities, Settings: in.Settings}
+	if in.Nova.TargetCluster() == "" {
+		reads.Resources = reader
+	}
+	seen, err := observe(ctx, reads, in.Nova)
 	if err != nil {
 		return err
 	}

@@ -181,7 +181,7 @@ func TestNova_ConsoleProxyOffRemovesExactlyItsObjects(t *testing.T) {
 
 func TestNova_DeletionMarksTheDatabaseFirstAndLeavesNothing(t *testing.T) {
 	t.Parallel()
-	w := ready(t)
+	w := ready(t, func(n *v1alpha1.Nova) { n.Spec.DatabaseDeletionPolicy = v1alpha1.DatabaseDelete })
 	n := w.MustLive()
 	// A MariaDB operator that is slow to drop the schema holds the object.
 	db := w.Get(render.KindDatabase, "nova")

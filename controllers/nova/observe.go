@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -29,7 +31,7 @@ func observe(ctx context.Context, from pass.Reads, n *v1alpha1.Nova) (*rendernov
 		GatewayAPI: from.Capabilities.GatewayAPI, VPA: from.Capabilities.VPA,
 	}}
 	o := observer{Reads: from, in: in}
-	for _, part := range []func(context.Context) error{o.store, o.secrets, o.broker, o.servers, o.children, o.history, o.archive} {
+	for _, part := range []func(context.Context) error{o.store, o.secrets, o.broker, o.servers, o.children, o.claims, o.archive, o.history} {
 		if err := part(ctx); err != nil {
 			return nil, err
 		}
@@ -154,6 +156,7 @@ func (o *observer) servers(ctx context.Context) error {
 func (o *observer) children(ctx context.Context) error {
 	n, seen := o.in.Nova, &o.in.Observed
 	owner := pass.OwnerOf(rendernova.About(), n)
+	live := map[string]*unstructured.Unstructured{}
 	for _, key := range rendernova.ObservedChildren(n) {
 		if key.GroupVersionKind == render.KindHTTPRoute && !seen.GatewayAPI.Served {
 			continue
@@ -168,18 +171,69 @@ func (o *observer) children(ctx context.Context) error {
 		if err := seen.Absorb(u); err != nil {
 			return err
 		}
-	}
-	for name, job := range seen.Jobs {
-		if rendernova.WantsMessage(n, job) {
-			message, err := o.message(ctx, job)
-			if err != nil {
-				return err
-			}
-			job.Message = message
-			seen.Jobs[name] = job
+		if key.GroupVersionKind == render.KindJob {
+			live[key.Name] = u
 		}
 	}
+	for name, job := range seen.Jobs {
+		if err := o.pods(ctx, live[name], &job); err != nil {
+			return err
+		}
+		seen.Jobs[name] = job
+	}
 	return nil
+}
+
+// claims reads what others claim of the schemas of the Nova. Databases are listed past the
+// cache while one of its own is still to be made.
+func (o *observer) claims(ctx context.Context) error {
+	n := o.in.Nova
+	novas := &v1alpha1.NovaList{}
+	if o.Resources != nil {
+		err := o.Resources.List(ctx, novas, client.UnsafeDisableDeepCopy)
+		if apierrors.IsForbidden(err) { // a person who previews in a namespace
+			err = o.Resources.List(ctx, novas, client.InNamespace(n.Namespace), client.UnsafeDisableDeepCopy)
+		}
+		if err != nil {
+			return fmt.Errorf("list Novas: %w", err)
+		}
+	}
+	var databases []rendernova.DatabaseClaim
+	made := map[string]metav1.Time{}
+	if n.Spec.APIDatabase.Managed() || n.Spec.Database.Managed() {
+		from := o.Cached
+		if len(o.in.Observed.Databases) < rendernova.ManagedSchemas(n) {
+			from = o.Uncached
+		}
+		items, err := apply.List(ctx, from, render.KindDatabase, n.Namespace)
+		if err != nil && !meta.IsNoMatchError(err) {
+			return err
+		}
+		owner := pass.OwnerOf(rendernova.About(), n)
+		for _, u := range items {
+			switch _, own := o.in.Observed.Databases[u.GetName()]; {
+			case own || owner.Owns(u):
+				made[u.GetName()] = u.GetCreationTimestamp()
+			case !slices.Contains(rendernova.DatabaseNames(n), u.GetName()) && !ofNova(u, novas.Items):
+				databases = append(databases, claimOf(u))
+			}
+		}
+	}
+	o.in.Observed.Claims = rendernova.Claims(n, novas.Items, databases, func(name string) metav1.Time { return made[name] })
+	return nil
+}
+
+// ofNova reports whether a Database belongs to one of the Novas, which then claims it.
+func ofNova(u *unstructured.Unstructured, novas []v1alpha1.Nova) bool {
+	return slices.ContainsFunc(novas, func(n v1alpha1.Nova) bool { return pass.OwnerOf(rendernova.About(), &n).Owns(u) })
+}
+
+func claimOf(u *unstructured.Unstructured) rendernova.DatabaseClaim {
+	server, _, _ := unstructured.NestedString(u.Object, "spec", "mariaDbRef", "name")
+	schema, _, _ := unstructured.NestedString(u.Object, "spec", "name")
+	return rendernova.DatabaseClaim{
+		Name: u.GetName(), Server: server, Schema: cmp.Or(schema, u.GetName()), Created: u.GetCreationTimestamp(),
+	}
 }
 
 // history lists the generations of the configuration.
@@ -196,6 +250,32 @@ func (o *observer) history(ctx context.Context) error {
 			o.in.Observed.ConfigMaps = append(o.in.Observed.ConfigMaps, facts.ConfigMapOf(u))
 		}
 	}
+	if rendernova.Outgrown(o.in) {
+		return o.mounts(ctx)
+	}
+	return nil
+}
+
+// mounts reads what still mounts a generation, past the cache: nothing may start an
+// informer for pods, and a stale answer would cost a pod its configuration.
+func (o *observer) mounts(ctx context.Context) error {
+	mounted := map[string]bool{}
+	for _, gvk := range []schema.GroupVersionKind{render.KindReplicaSet, render.KindPod, render.KindJob} {
+		items, err := apply.List(ctx, o.Uncached, gvk, o.in.Nova.Namespace, client.MatchingLabels(rendernova.PodLabels(o.in.Nova)))
+		if apierrors.IsForbidden(err) { // a target cluster whose role is of an older version
+			o.in.Observed.MountsUnknown = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, u := range items {
+			if name := facts.MountedConfigMap(u); name != "" && facts.KeepsConfig(u) {
+				mounted[name] = true
+			}
+		}
+	}
+	o.in.Observed.MountedConfigMaps = slices.Sorted(maps.Keys(mounted))
 	return nil
 }
 
@@ -224,22 +304,37 @@ func (o *observer) archive(ctx context.Context) error {
 	return nil
 }
 
-// message reads the termination message of a Job's pod: the succeeded one, else the
-// newest. Pods are read past the cache, because nothing may start an informer for
-// them.
-func (o *observer) message(ctx context.Context, job facts.Job) (string, error) {
-	pods := &corev1.PodList{}
-	selected := client.MatchingLabels{batchv1.JobNameLabel: job.Name}
-	if err := o.Uncached.List(ctx, pods, client.InNamespace(o.in.Nova.Namespace), selected); err != nil {
-		return "", err
+// pods reads of the pods of a Job what the decision needs: of one that has ended the
+// termination message, of another one whether anything of it ever ran. Pods are read past
+// the cache, because nothing may start an informer for them.
+func (o *observer) pods(ctx context.Context, u *unstructured.Unstructured, job *facts.Job) error {
+	if job.Deleting || job.Ended() && !rendernova.WantsMessage(o.in.Nova, *job) {
+		return nil
 	}
+	list := &corev1.PodList{}
+	selected := client.MatchingLabels{batchv1.JobNameLabel: job.Name}
+	if err := o.Uncached.List(ctx, list, client.InNamespace(o.in.Nova.Namespace), selected); err != nil {
+		return err
+	}
+	pods := slices.DeleteFunc(list.Items, func(p corev1.Pod) bool {
+		owner := metav1.GetControllerOf(&p)
+		return owner == nil || string(owner.UID) != job.UID
+	})
+	if !job.Ended() {
+		var err error
+		job.Unstarted, err = facts.Unstarted(u, pods)
+		return err
+	}
+	job.Message = message(pods)
+	return nil
+}
+
+// message is the termination message of the pods of a Job: that of the succeeded one, else
+// of the newest.
+func message(pods []corev1.Pod) string {
 	var picked *corev1.Pod
-	for i := range pods.Items {
-		p := &pods.Items[i]
-		owner := metav1.GetControllerOf(p)
-		if owner == nil || string(owner.UID) != job.UID {
-			continue
-		}
+	for i := range pods {
+		p := &pods[i]
 		better := picked == nil || p.Status.Phase == corev1.PodSucceeded ||
 			picked.Status.Phase != corev1.PodSucceeded && picked.CreationTimestamp.Before(&p.CreationTimestamp)
 		if better {
@@ -247,15 +342,15 @@ func (o *observer) message(ctx context.Context, job facts.Job) (string, error) {
 		}
 	}
 	if picked == nil || len(picked.Status.ContainerStatuses) == 0 {
-		return "", nil
+		return ""
 	}
 	state := picked.Status.ContainerStatuses[0]
 	switch {
 	case state.State.Terminated != nil:
-		return state.State.Terminated.Message, nil
+		return state.State.Terminated.Message
 	case state.LastTerminationState.Terminated != nil:
-		return state.LastTerminationState.Terminated.Message, nil
+		return state.LastTerminationState.Terminated.Message
 	default:
-		return "", nil
+		return ""
 	}
 }

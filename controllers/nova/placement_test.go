@@ -3,10 +3,12 @@ package nova_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -181,7 +183,14 @@ func placedLife(t *testing.T, elsewhere *cluster.Cluster) {
 
 	p.home.Delete()
 	p.home.AwaitGone()
-	cluster.Eventually(t, "an empty target", func(context.Context) (bool, error) { return len(p.target.labelled()) == 0, nil })
+	cluster.Eventually(t, "nothing but the Databases on the target", func(context.Context) (bool, error) {
+		left := p.target.labelled()
+		slices.Sort(left)
+		if diff := cmp.Diff([]string{"Database/nova", "Database/nova-api", "Database/nova-nova-cell0"}, left); diff != "" {
+			return false, fmt.Errorf("%s", diff)
+		}
+		return true, nil
+	})
 	p.home.AwaitEvent(v1alpha1.EventDatabaseFinalized)
 }
 

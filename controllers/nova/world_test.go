@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -21,6 +20,8 @@ import (
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/controllers/operator"
+	"github.com/c5c3/nova-operator/controllers/pass"
+	rendernova "github.com/c5c3/nova-operator/render/nova"
 	"github.com/c5c3/nova-operator/test/cluster"
 	"github.com/c5c3/nova-operator/test/world"
 )
@@ -130,13 +131,13 @@ func (w *novaWorld) pass() {
 	w.AwaitSeen()
 }
 
-// inventory lists what the Nova controls, as kind/name.
+// inventory lists what is the Nova's, as kind/name.
 func (w *novaWorld) inventory() []string {
 	w.T.Helper()
-	n := w.MustLive()
+	owner := pass.OwnerOf(rendernova.About(), w.MustLive())
 	var out []string
 	w.EachChild(func(u *unstructured.Unstructured) {
-		if ref := metav1.GetControllerOf(u); ref != nil && ref.UID == n.UID {
+		if owner.Owns(u) {
 			out = append(out, u.GetKind()+"/"+u.GetName())
 		}
 	})

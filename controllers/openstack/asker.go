@@ -24,7 +24,7 @@ type Asker struct {
 	wake func(types.NamespacedName)
 
 	// life ends with Start; every request ends with it.
-	life context.Context
+	life context.Context //nolint:containedctx // the requests outlive the pass that asks
 	end  context.CancelFunc
 
 	mu     sync.Mutex

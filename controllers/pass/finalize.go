@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -93,16 +94,18 @@ func (r *Reconciler) abandons(o v1alpha1.Resource) bool {
 func (r *Reconciler) cleanUp(ctx context.Context, o v1alpha1.Resource, at *Place) (ctrl.Result, error) {
 	owner := OwnerOf(r.kind.Kind, o)
 	if controllerutil.ContainsFinalizer(o, r.kind.Finalizer) {
-		wait, err := r.tearDown(ctx, o, at)
-		if err != nil || wait > 0 {
-			return ctrl.Result{RequeueAfter: wait}, err
+		t, err := r.tearDown(ctx, o, at)
+		if err != nil || !t.Release {
+			return ctrl.Result{RequeueAfter: t.Requeue}, err
 		}
 		if err := r.removeFinalizer(ctx, o, r.kind.Finalizer); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
 	if controllerutil.ContainsFinalizer(o, v1alpha1.FinalizerRemoteChildren) {
-		if err := at.Applier.Sweep(ctx, owner, r.kind.Children); err != nil {
+		outliving := r.kind.Outliving(o)
+		sweeps := slices.DeleteFunc(slices.Clone(r.kind.Children), func(k schema.GroupVersionKind) bool { return slices.Contains(outliving, k) })
+		if err := at.Applier.Sweep(ctx, owner, sweeps); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
@@ -110,19 +113,24 @@ func (r *Reconciler) cleanUp(ctx context.Context, o v1alpha1.Resource, at *Place
 	return ctrl.Result{}, r.release(ctx, o)
 }
 
-// tearDown does what the kind's own finalizer is for, and says how long to wait.
-func (r *Reconciler) tearDown(ctx context.Context, o v1alpha1.Resource, at *Place) (time.Duration, error) {
-	t, err := r.kind.Teardown(ctx, at.reads(r.settings), o)
-	if err != nil {
-		return 0, err
+// tearDown does what the kind's own finalizer is for, and says what stays.
+func (r *Reconciler) tearDown(ctx context.Context, o v1alpha1.Resource, at *Place) (pipeline.Teardown, error) {
+	t, err := r.kind.Teardown(ctx, r.reads(at), o)
+	if err = errors.Join(err, t.Err); err != nil {
+		return pipeline.Teardown{}, err
 	}
 	report, err := at.Applier.Apply(ctx, OwnerOf(r.kind.Kind, o), t.Set)
 	if err != nil {
-		return 0, err
+		return pipeline.Teardown{}, err
 	}
 	metrics.ApplyRequests.Add(float64(report.Requests))
+	if len(t.Conditions) > 0 {
+		if err := r.writeStatus(ctx, o, pipeline.Decision{Conditions: t.Conditions, After: v1alpha1.Copy(o)}); err != nil {
+			return pipeline.Teardown{}, err
+		}
+	}
 	r.emit(o, t.Events)
-	return t.Requeue, nil
+	return t, nil
 }
 
 // release removes what is left of the finalizers, and forgets the resource.

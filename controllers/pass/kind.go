@@ -62,6 +62,8 @@ type Kind struct {
 type Reads struct {
 	// Cached is a cache; Uncached reads what has no informer, or must not be stale.
 	Cached, Uncached client.Reader
-	Capabilities     Capabilities
-	Settings         render.Settings
+	// Resources reads the operator's own kinds, on its own cluster; nil where nothing does.
+	Resources    client.Reader
+	Capabilities Capabilities
+	Settings     render.Settings
 }

@@ -104,9 +104,9 @@ func NewPlace(cl cluster.Cluster, web *http.Client, latched bool) (Place, error)
 	return p, nil
 }
 
-// reads is the place as an observer sees it in one pass.
-func (p *Place) reads(settings render.Settings) Reads {
-	return Reads{Cached: p.Reader, Uncached: p.Uncached, Capabilities: p.Capabilities(), Settings: settings}
+// reads is a place as an observer sees it in one pass.
+func (r *Reconciler) reads(p *Place) Reads {
+	return Reads{Cached: p.Reader, Uncached: p.Uncached, Resources: r.reader, Capabilities: p.Capabilities(), Settings: r.settings}
 }
 
 // Fleet are the target clusters. A name under which nothing valid is registered is

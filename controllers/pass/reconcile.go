@@ -206,7 +206,7 @@ func (r *Reconciler) observe(ctx context.Context, at *Place, o v1alpha1.Resource
 		defer cancel()
 		ctx = limited
 	}
-	return r.kind.Observe(ctx, at.reads(r.settings), o)
+	return r.kind.Observe(ctx, r.reads(at), o)
 }
 
 // decide takes the decision with the newest answers to its questions. It waits for none:

@@ -30,6 +30,26 @@ type reader struct {
 	ctrlclient.Reader
 	err   error
 	reads int
+	// novas are those of the cluster; mayList is the namespace in which they may be listed,
+	// "" for all.
+	novas   []v1alpha1.Nova
+	mayList string
+}
+
+func (r *reader) List(_ context.Context, list ctrlclient.ObjectList, opts ...ctrlclient.ListOption) error {
+	in := (&ctrlclient.ListOptions{}).ApplyOptions(opts).Namespace
+	if r.err != nil {
+		return r.err
+	}
+	if r.mayList != "" && in != r.mayList {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "novas"}, "", nil)
+	}
+	for _, n := range r.novas {
+		if in == "" || in == n.Namespace {
+			list.(*v1alpha1.NovaList).Items = append(list.(*v1alpha1.NovaList).Items, n)
+		}
+	}
+	return nil
 }
 
 func (r *reader) Get(context.Context, ctrlclient.ObjectKey, ctrlclient.Object, ...ctrlclient.GetOption) error {
@@ -139,6 +159,37 @@ func TestValidate_Reads(t *testing.T) {
 		if answer := ask(t, nil, path, object, nil); !answer.Allowed {
 			t.Errorf("without a reader: %+v", answer.Result)
 		}
+	}
+}
+
+// Two Novas on one schema would undo, and in the end drop, each other's. A Nova that is
+// there keeps being edited, whatever else is there.
+func TestValidate_OneSchemaOneNova(t *testing.T) {
+	other := func(namespace, name string) v1alpha1.Nova {
+		n := apitest.MinimalNova()
+		n.Namespace, n.Name = namespace, name
+		return *n
+	}
+	same := apitest.MinimalNova()
+	refused := "spec.apiDatabase.database: Invalid value: \"schema nova_api on MariaDB db\": belongs to Nova other: each Nova needs schemas of its own"
+	for name, tc := range map[string]struct {
+		reader  reader
+		old     any
+		message string
+	}{
+		"nobody else":                           {reader: reader{novas: []v1alpha1.Nova{*same}}},
+		"another one of the namespace":          {reader: reader{novas: []v1alpha1.Nova{other(same.Namespace, "other")}}, message: refused},
+		"a MariaDB of another namespace":        {reader: reader{novas: []v1alpha1.Nova{other("elsewhere", "other")}}},
+		"an edit":                               {reader: reader{novas: []v1alpha1.Nova{other(same.Namespace, "other")}}, old: same},
+		"where only the namespace may be asked": {reader: reader{novas: []v1alpha1.Nova{other(same.Namespace, "other")}, mayList: same.Namespace}, message: refused},
+		"where nothing may be asked":            {reader: reader{err: errors.New("the network is down")}, message: "list Novas: the network is down"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := ask(t, &tc.reader, validateNova, same, tc.old)
+			if answer.Allowed != (tc.message == "") || tc.message != "" && !strings.Contains(answer.Result.Message, tc.message) {
+				t.Errorf("%+v", answer.Result)
+			}
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	rendernova "github.com/c5c3/nova-operator/render/nova"
 )
 
 // novaRules are the rules without a cluster, and that every priority class exists.
@@ -18,8 +19,33 @@ func novaRules(reader client.Reader) rules[v1alpha1.Nova] {
 	return func(ctx context.Context, nova, old *v1alpha1.Nova) (field.ErrorList, []string, error) {
 		errs, warnings := v1alpha1.ValidateNova(nova, old)
 		missing, err := missingPriorityClasses(ctx, reader, nova)
-		return append(errs, missing...), warnings, err
+		if err != nil || old != nil {
+			return append(errs, missing...), warnings, err
+		}
+		used, err := schemasInUse(ctx, reader, nova)
+		return append(append(errs, missing...), used...), warnings, err
 	}
+}
+
+// schemasInUse looks for Novas that name a schema of a new one: those of the cluster, or
+// of the namespace where nothing else may be listed.
+func schemasInUse(ctx context.Context, reader client.Reader, nova *v1alpha1.Nova) (field.ErrorList, error) {
+	if reader == nil {
+		return nil, nil
+	}
+	list := &v1alpha1.NovaList{}
+	err := reader.List(ctx, list)
+	if apierrors.IsForbidden(err) {
+		err = reader.List(ctx, list, client.InNamespace(nova.Namespace))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list Novas: %w", err)
+	}
+	var errs field.ErrorList
+	for _, c := range rendernova.Claims(nova, list.Items, nil, func(string) metav1.Time { return metav1.Time{} }) {
+		errs = append(errs, field.Invalid(field.NewPath(c.Path), c.Schema, "belongs to "+c.Holder+": each Nova needs schemas of its own"))
+	}
+	return errs, nil
 }
 
 // classRef is a field that names a priority class.

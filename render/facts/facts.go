@@ -96,6 +96,7 @@ func ConfigMapOf(u *unstructured.Unstructured) ConfigMap {
 // Where the volumes of a workload stand.
 var (
 	templateVolumes    = []string{"spec", "template", "spec", "volumes"}
+	podVolumes         = []string{"spec", "volumes"}
 	jobTemplateVolumes = []string{"spec", "jobTemplate", "spec", "template", "spec", "volumes"}
 )
 
@@ -106,8 +107,11 @@ const configVolume = "config"
 // for none.
 func MountedConfigMap(u *unstructured.Unstructured) string {
 	path := templateVolumes
-	if u.GroupVersionKind() == render.KindCronJob {
+	switch u.GroupVersionKind() {
+	case render.KindCronJob:
 		path = jobTemplateVolumes
+	case render.KindPod:
+		path = podVolumes
 	}
 	volumes, _, _ := unstructured.NestedSlice(u.Object, path...)
 	for _, v := range volumes {
@@ -117,6 +121,17 @@ func MountedConfigMap(u *unstructured.Unstructured) string {
 		}
 	}
 	return ""
+}
+
+// KeepsConfig reports whether what a workload mounts is still needed: a ReplicaSet that
+// neither wants nor has pods is history.
+func KeepsConfig(u *unstructured.Unstructured) bool {
+	if u.GroupVersionKind() != render.KindReplicaSet {
+		return true
+	}
+	wants, found, _ := unstructured.NestedInt64(u.Object, "spec", "replicas")
+	has, _, _ := unstructured.NestedInt64(u.Object, "status", "replicas")
+	return !found || wants > 0 || has > 0
 }
 
 // Route is the state of a live HTTPRoute.

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
 )
 
@@ -206,6 +208,80 @@ func TestTyped_NamesWhatItCannotRead(t *testing.T) {
 	}
 }
 
+func TestDatabaseOf(t *testing.T) {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"uid": "1", "annotations": map[string]any{v1alpha1.AnnotationSchemaRelease: "2025.2"}},
+		"spec":     map[string]any{"cleanupPolicy": "Skip"},
+		"status":   map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}},
+	}}
+	got, err := DatabaseOf(u)
+	if want := (Database{Readiness{Ready: true}, "1", "2025.2", true}); err != nil || got != want {
+		t.Errorf("%+v, error %v", got, err)
+	}
+}
+
+// Only positive evidence counts: what one pod of many says is not enough.
+func TestUnstarted(t *testing.T) {
+	waiting := corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}}
+	with := func(change func(*corev1.PodStatus)) corev1.PodStatus {
+		s := *waiting.DeepCopy()
+		change(&s)
+		return s
+	}
+	for name, tc := range map[string]struct {
+		status map[string]any
+		pods   []corev1.PodStatus
+		want   bool
+	}{
+		"no pod was ever made":          {nil, nil, true},
+		"a pod that nobody schedules":   {map[string]any{"active": int64(1)}, []corev1.PodStatus{{Phase: corev1.PodPending}}, true},
+		"an image that can't be pulled": {map[string]any{"active": int64(1)}, []corev1.PodStatus{waiting}, true},
+		"a pod that failed and is gone": {map[string]any{"failed": int64(1)}, []corev1.PodStatus{waiting}, false},
+		"a pod that is ready":           {map[string]any{"ready": int64(1)}, nil, false},
+		"a pod that is going":           {map[string]any{"terminating": int64(1)}, nil, false},
+		"one that succeeded":            {map[string]any{"succeeded": int64(1)}, nil, false},
+		"one of two runs":               {nil, []corev1.PodStatus{waiting, {Phase: corev1.PodRunning}}, false},
+		"a container that runs": {nil, []corev1.PodStatus{with(func(s *corev1.PodStatus) {
+			s.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+		})}, false},
+		"a container that ran before": {nil, []corev1.PodStatus{with(func(s *corev1.PodStatus) {
+			s.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{}
+		})}, false},
+		"a container that was started again": {nil, []corev1.PodStatus{with(func(s *corev1.PodStatus) { s.ContainerStatuses[0].RestartCount = 1 })}, false},
+		"an init container that ran": {nil, []corev1.PodStatus{with(func(s *corev1.PodStatus) {
+			s.InitContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}
+		})}, false},
+	} {
+		var pods []corev1.Pod
+		for _, s := range tc.pods {
+			pods = append(pods, corev1.Pod{Status: s})
+		}
+		u := &unstructured.Unstructured{Object: map[string]any{"status": tc.status}}
+		if tc.status == nil {
+			u.Object = map[string]any{}
+		}
+		if got, err := Unstarted(u, pods); err != nil || got != tc.want {
+			t.Errorf("%s: %t, error %v", name, got, err)
+		}
+	}
+}
+
+// The annotation says of a Job which incarnations it was made for, and nothing else.
+func TestDatabasesAnnotation(t *testing.T) {
+	for text, want := range map[string]map[string]string{
+		"": nil, "nonsense": nil, "nova=2,nova-api=1": {"nova-api": "1", "nova": "2"}, "a=,,b": {"a": ""},
+	} {
+		u := &unstructured.Unstructured{}
+		u.SetAnnotations(map[string]string{v1alpha1.AnnotationDatabases: text})
+		if diff := cmp.Diff(want, RanThrough(u).Databases); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+		if len(want) == 2 && DatabasesAnnotation(want) != text {
+			t.Errorf("written as %q", DatabasesAnnotation(want))
+		}
+	}
+}
+
 // What an observation says is a document: it reads back as it was, but for credentials.
 func TestFacts_AreADocument(t *testing.T) {
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -215,12 +291,15 @@ func TestFacts_AreADocument(t *testing.T) {
 		Capability Capability
 		ConfigMap  ConfigMap
 		Deployment Deployment
+		Database   Database
+		Claim      SchemaClaim
 		Job, Never Job
 	}
 	want := document{
 		Readiness: Readiness{true, true}, Capability: Capability{true, "no answer"}, ConfigMap: ConfigMap{"a", now, []string{"k"}},
+		Database: Database{Readiness{true, true}, "uid", "2026.1", true}, Claim: SchemaClaim{"Nova a", "schema nova", "spec", true},
 		Deployment: Deployment{1, 2, new(int32(0)), true, 3, 4, 5, 6, true, "image", "config"},
-		Job:        Job{"a", "uid", "hash", true, true, "why", true, now, now, "config", "report"},
+		Job:        Job{"a", "uid", "hash", map[string]string{"a": "b"}, true, true, "why", true, true, now, now, "config", "report"},
 	}
 	raw, err := json.Marshal(want)
 	if err != nil {

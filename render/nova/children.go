@@ -20,6 +20,7 @@ const (
 	childConfig         = "config"
 	childContract       = "compute-config"
 	childRemoteContract = "remote-compute-config"
+	childDBInspect      = "db-inspect"
 	childDBSync         = "db-sync"
 	childDBExpand       = "db-expand"
 	childDBMigrate      = "db-migrate"
@@ -45,8 +46,7 @@ var index = pipeline.Index[*v1alpha1.Nova, *pass]{
 	Conditions: v1alpha1.NovaConditions(),
 	Steps:      steps,
 	Release:    release,
-	Deletion: "the databases of the Nova are deleted with it: the MariaDB operator drops what its Databases stand for, " +
-		"unless their cleanup policy keeps it",
+	Deletion:   deletion,
 	Children: []child{
 		{
 			ID: "api/connection", Step: stepDBConnections, Kind: render.KindSecret, Stage: render.StageConfig, Policy: exact, Name: suffixed(suffixAPIConnection),
@@ -73,7 +73,7 @@ var index = pipeline.Index[*v1alpha1.Nova, *pass]{
 		{ID: childRemoteContract, Step: stepComputeConfig, Kind: render.KindSecret, Stage: render.StageConfig, Policy: exact, Name: suffixed(suffixRemote), Build: remoteContract, Off: "spec.remoteCompute is not set", Unwritten: unpublished(func(s *v1alpha1.NovaStatus) **corev1.LocalObjectReference { return &s.RemoteComputeConfigSecretRef })},
 
 		{
-			ID: "api/database", Step: stepDatabase, Kind: render.KindDatabase, Stage: render.StageDatabase, Name: suffixed(suffixAPIDatabase), Data: true,
+			ID: "api/database", Step: stepDatabase, Kind: render.KindDatabase, Stage: render.StageDatabase, Name: suffixed(suffixAPIDatabase), Data: true, Outlives: retained,
 			Build: database(apiBlock, suffixed(suffixAPIDatabase), apiSchema),
 		},
 		{ID: "api/user", Step: stepDatabase, Kind: render.KindUser, Stage: render.StageDatabase, Name: suffixed(suffixAPIDatabase), Data: true, Build: user(apiBlock)},
@@ -82,11 +82,11 @@ var index = pipeline.Index[*v1alpha1.Nova, *pass]{
 			Build: grant(apiBlock, suffixed(suffixAPIDatabase), apiSchema),
 		},
 		{
-			ID: "cell/database", Step: stepDatabase, Kind: render.KindDatabase, Stage: render.StageDatabase, Name: instanceName, Data: true,
+			ID: "cell/database", Step: stepDatabase, Kind: render.KindDatabase, Stage: render.StageDatabase, Name: instanceName, Data: true, Outlives: retained,
 			Build: database(cellBlock, instanceName, cellSchema),
 		},
 		{
-			ID: "cell0/database", Step: stepDatabase, Kind: render.KindDatabase, Stage: render.StageDatabase, Name: cell0Name, Data: true,
+			ID: "cell0/database", Step: stepDatabase, Kind: render.KindDatabase, Stage: render.StageDatabase, Name: cell0Name, Data: true, Outlives: retained,
 			Build: database(cellBlock, cell0Name, cell0Schema),
 		},
 		{ID: "cell/user", Step: stepDatabase, Kind: render.KindUser, Stage: render.StageDatabase, Name: instanceName, Data: true, Build: user(cellBlock)},
@@ -98,6 +98,7 @@ var index = pipeline.Index[*v1alpha1.Nova, *pass]{
 			ID: "cell0/grant", Step: stepDatabase, Kind: render.KindGrant, Stage: render.StageDatabase, Name: cell0Name, Data: true,
 			Build: grant(cellBlock, cell0Name, cell0Schema),
 		},
+		{ID: childDBInspect, Step: stepDatabase, Kind: render.KindJob, Stage: render.StageJobs, Policy: once, Name: suffixed(suffixDBInspect), Build: migrationJob(childDBInspect), Outside: noInspection},
 		{ID: childDBSync, Step: stepDatabase, Kind: render.KindJob, Stage: render.StageJobs, Policy: once, Name: suffixed(suffixDBSync), Build: migrationJob(childDBSync)},
 		{ID: childDBExpand, Step: stepDatabase, Kind: render.KindJob, Stage: render.StageJobs, Policy: once, Name: suffixed(suffixDBExpand), Build: migrationJob(childDBExpand), Outside: noUpgrade},
 		{ID: childDBMigrate, Step: stepDatabase, Kind: render.KindJob, Stage: render.StageJobs, Policy: once, Name: suffixed(suffixDBMigrate), Build: migrationJob(childDBMigrate), Outside: noUpgrade},

@@ -39,9 +39,9 @@ func statusOf(d pipeline.Decision) v1alpha1.NovaStatus { return d.After.(*v1alph
 func noUpgrade(p *pass) bool { return p.nova.Status.UpgradePhase == idle }
 
 // prunable names the kinds whose leftovers may go: generations of the configuration,
-// once a fresh one stands.
+// once a fresh one stands and nothing is left that can't be made.
 func (p *pass) prunable() {
-	if p.config.fresh {
+	if p.config.fresh && p.Err == nil && !p.seen.MountsUnknown {
 		p.Set.Held = append(p.Set.Held, p.retained()...)
 		p.Set.Prunable = []schema.GroupVersionKind{render.KindConfigMap}
 	}

@@ -151,6 +151,11 @@ func TestHealth_IsToldAlikeForEveryReason(t *testing.T) {
 		in.Nova.Generation = 1
 		w.decided(t, in.Nova, Decide(in))
 	})
+	t.Run("a protected one that is deleted", func(t *testing.T) {
+		in := readyWorld(t, func(n *v1alpha1.Nova) { n.Spec.DeletionProtection = true })
+		in.Nova.Status.Conditions = pipeline.Replace(in.Nova.Status.Conditions, Teardown(in).Conditions[0])
+		w.note(in.Nova)
+	})
 	for name, reason := range constants(t, "Reason") {
 		if !w.reasons[reason] {
 			t.Errorf("%s was shown to nobody", name)

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"net/http"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/facts"
@@ -49,9 +51,11 @@ type Observed struct {
 	// MariaDBs are the referenced servers, by name.
 	MariaDBs map[string]facts.Readiness `json:"mariadbs,omitempty"`
 	// Databases, Users and Grants of this Nova, by name.
-	Databases map[string]facts.Readiness `json:"databases,omitempty"`
+	Databases map[string]facts.Database  `json:"databases,omitempty"`
 	Users     map[string]facts.Readiness `json:"users,omitempty"`
 	Grants    map[string]facts.Readiness `json:"grants,omitempty"`
+	// Claims are what others claim of its schemas.
+	Claims []facts.SchemaClaim `json:"claims,omitempty"`
 	// Deployments of this Nova, by name.
 	Deployments map[string]facts.Deployment `json:"deployments,omitempty"`
 	// Jobs of this Nova, by name, without those of the archive.
@@ -60,6 +64,11 @@ type Observed struct {
 	ArchiveJobs []facts.Job `json:"archiveJobs,omitempty"`
 	// ArchiveConfigMap is what the live CronJob mounts; empty when there is none.
 	ArchiveConfigMap string `json:"archiveConfigMap,omitempty"`
+	// MountedConfigMaps are what ReplicaSets that have or want pods mount, and pods, and Jobs
+	// of any name. They are read only when a generation could go.
+	MountedConfigMaps []string `json:"mountedConfigMaps,omitempty"`
+	// MountsUnknown is true when the operator may not read them: then none may go.
+	MountsUnknown bool `json:"mountsUnknown,omitempty"`
 	// ConfigMaps are the generations of the configuration this Nova owns.
 	ConfigMaps []facts.ConfigMap `json:"configMaps,omitempty"`
 	// Routes of this Nova, by name.
@@ -69,6 +78,22 @@ type Observed struct {
 	VPA        facts.Capability `json:"vpa,omitzero"`
 	// Health is the newest answer of the API; nil while there is none.
 	Health *openstack.Answer `json:"health,omitempty"`
+}
+
+// lives reports whether a MariaDB object exists and is not on its way out.
+func (o *Observed) lives(kind schema.GroupVersionKind, name string) bool {
+	object, exists := facts.Readiness{}, false
+	switch kind {
+	case render.KindDatabase:
+		var d facts.Database
+		d, exists = o.Databases[name]
+		object = d.Readiness
+	case render.KindUser:
+		object, exists = o.Users[name]
+	case render.KindGrant:
+		object, exists = o.Grants[name]
+	}
+	return exists && !object.Deleting
 }
 
 // answeredOK is the answer of an API that is well.

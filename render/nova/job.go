@@ -1,6 +1,9 @@
 package nova
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
@@ -17,8 +20,11 @@ type migration struct {
 	argv              func(*v1alpha1.Nova) []string
 }
 
-// migrations are the four, by id in the index of children.
+// migrations are the five, by id in the index of children.
 var migrations = map[string]migration{
+	childDBInspect: {suffixDBInspect, v1alpha1.ComponentDBInspect, func(*v1alpha1.Nova) []string {
+		return shell(v1alpha1.ComponentDBInspect, dbInspectScript)
+	}},
 	childDBSync: {suffixDBSync, v1alpha1.ComponentDBSync, func(n *v1alpha1.Nova) []string {
 		return shell(v1alpha1.ComponentDBSync, dbSyncScript, n.Spec.Database.Database)
 	}},
@@ -41,8 +47,41 @@ func migrationJob(id string) builder {
 		if err != nil {
 			return nil, err
 		}
-		return workload.RunOnceJob(p.nova.Name+m.suffix, p.nova.Namespace, labelsOf(p.nova).Component(m.component), template)
+		job, err := workload.RunOnceJob(p.nova.Name+m.suffix, p.nova.Namespace, labelsOf(p.nova).Component(m.component), template)
+		if err != nil {
+			return nil, err
+		}
+		if databases := facts.DatabasesAnnotation(p.incarnations()); databases != "" {
+			job.WithAnnotations(map[string]string{v1alpha1.AnnotationDatabases: databases})
+		}
+		return job, nil
 	}
+}
+
+// incarnations are the live Database objects, UID by name; none before all are there. It is
+// not part of the template of a Job, whose hash it must not change.
+func (p *pass) incarnations() map[string]string {
+	uids := map[string]string{}
+	for name, d := range p.seen.Databases {
+		if d.UID != "" {
+			uids[name] = d.UID
+		}
+	}
+	if len(uids) < ManagedSchemas(p.nova) {
+		return nil
+	}
+	return uids
+}
+
+// madeAnew names a Database that is another one than a Job was made for; empty for none.
+// What a Job says nothing about counts as the same.
+func (p *pass) madeAnew(job facts.Job) string {
+	for _, name := range slices.Sorted(maps.Keys(job.Databases)) {
+		if d, live := p.seen.Databases[name]; live && d.UID != "" && d.UID != job.Databases[name] {
+			return name
+		}
+	}
+	return ""
 }
 
 // runOnce decides about the Job of a migration.

@@ -1,14 +1,19 @@
 package nova
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/facts"
+	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
 // generation is a facts.ConfigMap of an earlier render.
@@ -37,7 +42,11 @@ func TestKeep_History(t *testing.T) {
 		},
 		"what a Deployment mounts stays, whatever its age": {
 			deploymentOf("nova-scheduler", func(d *facts.Deployment) { d.ConfigMap = "a" }),
-			map[string]string{"e": "history", "d": "history", "c": "history", "a": "a live pod template mounts it"},
+			map[string]string{"e": "history", "d": "history", "c": "history", "a": "a live pod or pod template mounts it"},
+		},
+		"what a pod or an old ReplicaSet mounts stays": {
+			func(in *Input) { in.Observed.MountedConfigMaps = []string{"b"} },
+			map[string]string{"e": "history", "d": "history", "c": "history", "b": "a live pod or pod template mounts it"},
 		},
 		"what a Job, the archive or one of its runs mounts stays": {
 			func(in *Input) {
@@ -46,7 +55,7 @@ func TestKeep_History(t *testing.T) {
 				in.Observed.ArchiveJobs = []facts.Job{run("x", 1, func(j *facts.Job) { j.ConfigMap = "e" })}
 				in.Nova.Annotations[v1alpha1.AnnotationLastJobUID(v1alpha1.JobSubjectDBArchive)] = "uid-x"
 			},
-			map[string]string{"e": "a live pod template mounts it", "d": "history", "c": "history", "b": "a live pod template mounts it", "a": "a live pod template mounts it"},
+			map[string]string{"e": "a live pod or pod template mounts it", "d": "history", "c": "history", "b": "a live pod or pod template mounts it", "a": "a live pod or pod template mounts it"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,11 +81,40 @@ func TestKeep_History(t *testing.T) {
 	}
 }
 
+// What else mounts a generation is asked for only when one would go: also when the newest
+// one is still to be made.
+func TestKeep_AsksOnlyWhenAGenerationWouldGo(t *testing.T) {
+	three := []facts.ConfigMap{generation("a", 1), generation("b", 2), generation("c", 3)}
+	current := func(in *Input) {
+		in.Observed.ConfigMaps = append(in.Observed.ConfigMaps, generation(in.Observed.Deployments["nova"].ConfigMap, 9))
+	}
+	fourth := func(in *Input) { in.Observed.ConfigMaps = append(in.Observed.ConfigMaps, generation("d", 4)) }
+	for name, tc := range map[string]struct {
+		change func(*Input)
+		want   bool
+	}{
+		"three and the current one":              {current, false},
+		"four, before the current one is made":   {fourth, true},
+		"four and the current one":               {all(fourth, current), true},
+		"the fourth is mounted by a Deployment":  {all(fourth, deploymentOf("nova-scheduler", func(d *facts.Deployment) { d.ConfigMap = "a" })), false},
+		"four, and the configuration is no good": {all(fourth, func(in *Input) { in.Nova.Spec.Region = badRegion }), false},
+	} {
+		in := readyWorld(t, nil)
+		in.Observed.ConfigMaps = slices.Clone(three)
+		tc.change(&in)
+		if got := Outgrown(&in); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // Leftovers go only when a fresh configuration stands.
 func TestKeep_NothingGoesWithoutAFreshConfiguration(t *testing.T) {
 	for name, change := range map[string]func(*Input){
-		"a gate before it is closed": drop("nova-db"),
-		"the last good one is used":  all(mounted, func(in *Input) { in.Nova.Spec.Region = badRegion }),
+		"a gate before it is closed":      drop("nova-db"),
+		"it is not known what mounts one": func(in *Input) { in.Observed.MountsUnknown = true },
+		"an object can't be made":         func(in *Input) { in.Nova.Spec.Database.Database = "nova-cell" },
+		"the last good one is used":       all(mounted, func(in *Input) { in.Nova.Spec.Region = badRegion }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := readyWorld(t, nil)
@@ -117,32 +155,139 @@ func TestKeep_DataStays(t *testing.T) {
 	}
 }
 
-func TestTeardown_MarksInOnePassAndReleasesInTheNext(t *testing.T) {
-	in := readyWorld(t, nil)
-	first := Teardown(in)
-	var want []render.Key
-	for _, c := range index.Children {
-		if c.Data {
-			want = append(want, render.Key{GroupVersionKind: c.Kind, Namespace: "openstack", Name: c.Name(in.Nova)})
+// tearDown runs a teardown to its end in a world that does what it is asked.
+func tearDown(t *testing.T, in Input) (passes []pipeline.Teardown) {
+	t.Helper()
+	for range 5 {
+		f := Teardown(in)
+		passes = append(passes, f)
+		if f.Err != nil || f.Release || len(f.Conditions) > 0 {
+			return passes
+		}
+		for _, o := range f.Set.Desired {
+			if err := in.Observed.Absorb(o.Content); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, a := range f.Set.Absent {
+			switch a.Kind {
+			case "Database":
+				in.Observed.Databases[a.Name] = facts.Database{Readiness: facts.Readiness{Deleting: true}}
+			case "User":
+				in.Observed.Users[a.Name] = facts.Readiness{Deleting: true}
+			case "Grant":
+				in.Observed.Grants[a.Name] = facts.Readiness{Deleting: true}
+			}
 		}
 	}
-	var got []render.Key
-	for _, a := range first.Set.Absent {
-		got = append(got, a.Key)
+	t.Fatal("the teardown does not end")
+	return nil
+}
+
+func goes(f pipeline.Teardown) (keys []string) {
+	for _, a := range f.Set.Absent {
+		keys = append(keys, a.Kind+" "+a.Name)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	return keys
+}
+
+func stays(f pipeline.Teardown) (keys []string) {
+	for _, o := range f.Set.Desired {
+		policy, _, _ := unstructured.NestedString(o.Content.Object, "spec", "cleanupPolicy")
+		keys = append(keys, fmt.Sprintf("%s %s unreferenced=%t %s %s", o.Content.GetKind(), o.Content.GetName(), o.Policy.Unreferenced,
+			o.Content.GetAnnotations()[v1alpha1.AnnotationSchemaRelease], policy))
+	}
+	return keys
+}
+
+var (
+	theLogins    = []string{"User nova-api", "Grant nova-api", "User nova", "Grant nova", "Grant nova-nova-cell0"}
+	allOfMariaDB = []string{"Database nova-api", "User nova-api", "Grant nova-api", "Database nova", "Database nova-nova-cell0", "User nova", "Grant nova", "Grant nova-nova-cell0"}
+	retainedOnes = []string{"Database nova-api unreferenced=true 2026.1 Skip", "Database nova unreferenced=true 2026.1 Skip", "Database nova-nova-cell0 unreferenced=true 2026.1 Skip"}
+)
+
+// By default the logins go, and the Databases stay with all a Nova made anew must know.
+func TestTeardown_RetainsTheDatabases(t *testing.T) {
+	passes := tearDown(t, readyWorld(t, nil))
+	if len(passes) != 2 {
+		t.Fatalf("%d passes", len(passes))
+	}
+	for i, f := range passes {
+		if diff := cmp.Diff(retainedOnes, stays(f)); diff != "" {
+			t.Errorf("pass %d: %s", i, diff)
+		}
+	}
+	if diff := cmp.Diff(theLogins, goes(passes[0])); diff != "" {
 		t.Error(diff)
 	}
-	if first.Release || first.Requeue != pollDatabase || len(first.Events) != 1 || first.Events[0].Reason != v1alpha1.EventFinalizingDatabase {
+	if first := passes[0]; first.Requeue != pollDatabase || first.Events[0].Reason != v1alpha1.EventFinalizingDatabase ||
+		first.Events[0].Message != "Cleaning up the MariaDB Users and Grants of both schemas before removing Nova; the Databases stay" {
 		t.Errorf("first pass: %+v", first)
 	}
-	for _, list := range []map[string]facts.Readiness{in.Observed.Databases, in.Observed.Users, in.Observed.Grants} {
-		for name := range list {
-			list[name] = facts.Readiness{Deleting: true}
-		}
+	if last := passes[1]; len(last.Set.Absent) > 0 || last.Events[0].Reason != v1alpha1.EventDatabaseFinalized ||
+		last.Events[0].Message != "MariaDB Users and Grants marked for deletion; the Databases stay; releasing finalizer" {
+		t.Errorf("last pass: %+v", last)
 	}
-	second := Teardown(in)
-	if !second.Release || len(second.Set.Absent) > 0 || len(second.Events) != 1 || second.Events[0].Reason != v1alpha1.EventDatabaseFinalized {
-		t.Errorf("second pass: %+v", second)
+	if got := About().Outliving(readyWorld(t, nil).Nova); len(got) != 1 || got[0] != render.KindDatabase {
+		t.Errorf("outliving: %v", got)
+	}
+}
+
+// What was made to be kept is first made to be dropped: whoever finalizes a Database reads
+// its policy then.
+func TestTeardown_DropsTheDatabases(t *testing.T) {
+	for name, skip := range map[string]bool{"always meant to": false, "decided late": true} {
+		t.Run(name, func(t *testing.T) {
+			in := readyWorld(t, func(n *v1alpha1.Nova) { n.Spec.DatabaseDeletionPolicy = v1alpha1.DatabaseDelete })
+			for name, d := range in.Observed.Databases {
+				d.Skip = skip
+				in.Observed.Databases[name] = d
+			}
+			passes := tearDown(t, in)
+			if skip {
+				want := []string{"Database nova-api unreferenced=false 2026.1 ", "Database nova unreferenced=false 2026.1 ", "Database nova-nova-cell0 unreferenced=false 2026.1 "}
+				if diff := cmp.Diff(want, stays(passes[0])); diff != "" || passes[0].Requeue != nextPass || passes[0].Release {
+					t.Errorf("first pass: %+v %s", passes[0], diff)
+				}
+				if diff := cmp.Diff(theLogins, goes(passes[0])); diff != "" {
+					t.Error(diff)
+				}
+				passes = passes[1:]
+				if diff := cmp.Diff([]string{"Database nova-api", "Database nova", "Database nova-nova-cell0"}, goes(passes[0])); diff != "" {
+					t.Error(diff)
+				}
+			} else if diff := cmp.Diff(allOfMariaDB, goes(passes[0])); diff != "" {
+				t.Error(diff)
+			}
+			if passes[0].Requeue != pollDatabase || len(passes) != 2 || len(passes[1].Set.Absent)+len(passes[1].Set.Desired) > 0 {
+				t.Errorf("passes: %+v", passes)
+			}
+			if got := About().Outliving(in.Nova); len(got) > 0 {
+				t.Errorf("outliving: %v", got)
+			}
+		})
+	}
+}
+
+// A protected Nova that was deleted all the same keeps everything, and says how to let it
+// go; once.
+func TestTeardown_AProtectedNovaStays(t *testing.T) {
+	in := readyWorld(t, func(n *v1alpha1.Nova) { n.Spec.DeletionProtection = true })
+	f := Teardown(in)
+	if f.Release || len(f.Set.Absent)+len(f.Set.Desired) > 0 || f.Requeue != 0 || len(f.Events) != 1 || f.Events[0].Reason != v1alpha1.EventDeletionProtected || len(f.Conditions) != 1 {
+		t.Fatalf("%+v", f)
+	}
+	c := f.Conditions[0]
+	if c.Type != v1alpha1.ConditionStalled || c.Status != "True" || c.Reason != v1alpha1.ReasonDeletionProtected || c.ObservedGeneration != 3 ||
+		!strings.Contains(c.Message, `kubectl -n openstack patch nova nova --type=merge -p '{"spec":{"deletionProtection":false}}'`) {
+		t.Errorf("%+v", c)
+	}
+	in.Nova.Status.Conditions = pipeline.Replace(in.Nova.Status.Conditions, c)
+	if again := Teardown(in); len(again.Events) > 0 || len(again.Conditions) != 1 {
+		t.Errorf("again: %+v", again)
+	}
+	in.Nova.Spec.DeletionProtection = false
+	if tearDown(t, in); Teardown(in).Conditions != nil {
+		t.Error("lifted, it still says so")
 	}
 }

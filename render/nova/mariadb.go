@@ -1,6 +1,8 @@
 package nova
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
@@ -46,7 +48,7 @@ func (b dbBlock) static() bool {
 }
 
 // mariadbObject is the frame of the three kinds.
-func mariadbObject(p *pass, kind schema.GroupVersionKind, name string, b dbBlock, spec map[string]any) render.Resource {
+func mariadbObject(p *pass, kind schema.GroupVersionKind, name string, b dbBlock, spec map[string]any) map[string]any {
 	spec["mariaDbRef"] = map[string]any{"name": b.spec.ClusterRef.Name}
 	labels := map[string]any{}
 	for key, value := range labelsOf(p.nova).Common() {
@@ -68,11 +70,25 @@ func database(block func(*v1alpha1.Nova) dbBlock, name, schema func(*v1alpha1.No
 		if !b.spec.Managed() {
 			return nil, nil
 		}
-		return mariadbObject(p, render.KindDatabase, name(p.nova), b, map[string]any{
-			"characterSet": "utf8", "collate": "utf8_general_ci", "name": schema(p.nova),
-		}), nil
+		spec := map[string]any{"characterSet": "utf8", "collate": "utf8_general_ci", "name": schema(p.nova)}
+		if retained(p.nova) {
+			// Whoever deletes the object, the schema stays.
+			spec["cleanupPolicy"] = cleanupSkip
+		}
+		object := mariadbObject(p, render.KindDatabase, name(p.nova), b, spec)
+		if release := cmp.Or(p.status.InstalledRelease, p.seen.Databases[name(p.nova)].Release); release != "" {
+			object["metadata"].(map[string]any)["annotations"] = map[string]any{v1alpha1.AnnotationSchemaRelease: release}
+		}
+		return object, nil
 	}
 }
+
+// cleanupSkip is the policy with which the MariaDB operator leaves the schema of a
+// Database that is deleted. It is read then, and may be changed at any time before.
+const cleanupSkip = "Skip"
+
+// retained reports whether the Databases stay when the Nova is deleted.
+func retained(n *v1alpha1.Nova) bool { return n.Spec.DatabaseDeletionPolicy != v1alpha1.DatabaseDelete }
 
 func user(block func(*v1alpha1.Nova) dbBlock) builder {
 	return func(p *pass) (render.Resource, error) {

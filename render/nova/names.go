@@ -25,6 +25,7 @@ const (
 	suffixMetadataKey   = "-metadata-secret-env"
 	suffixContract      = "-compute-config"
 	suffixRemote        = "-remote-compute-config"
+	suffixDBInspect     = "-db-inspect"
 	suffixDBSync        = "-db-sync"
 	suffixDBExpand      = "-db-expand"
 	suffixDBMigrate     = "-db-migrate"

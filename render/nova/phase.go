@@ -65,6 +65,8 @@ type upgrade struct {
 // transitions is the state machine, in the order of evaluation.
 var transitions = []transition{
 	{stepDatabase, idle, "the image tag names another release", (*upgrade).mismatch, idle, "ImageReleaseMismatch, look again in 30 s", (*upgrade).refuseImage},
+	{stepDatabase, idle, "nothing is installed, the release of the schemas is known", (*upgrade).adoptable, idle, "installed := that release, event ReleaseAdopted", (*upgrade).adopt},
+	{stepDatabase, idle, "nothing is installed, what the schemas hold is not known", (*upgrade).unlooked, idle, "db-inspect; goes on from empty ones", (*upgrade).look},
 	{stepDatabase, idle, "nothing is installed, or the release is the installed one", (*upgrade).steady, idle, "db-sync; promotes the first release", func(u *upgrade) { u.syncSchema() }},
 	{stepDatabase, idle, "a release does not parse", (*upgrade).unparsable, idle, "VersionParseError", (*upgrade).refuseParse},
 	{stepDatabase, idle, "only a patch suffix differs", (*upgrade).sameRelease, idle, "db-sync", func(u *upgrade) { u.syncSchema() }},
@@ -76,6 +78,8 @@ var transitions = []transition{
 	{stepDatabase, anyPhase, "the release is the installed one", (*upgrade).reverted, idle, "event UpgradeAborted", (*upgrade).abort},
 	{stepDatabase, anyPhase, "the image tag names another release", (*upgrade).mismatch, anyPhase, "ImageReleaseMismatch, look again in 30 s", (*upgrade).refuseImage},
 	{stepDatabase, anyPhase, "the release is a third one", (*upgrade).thirdRelease, anyPhase, "UpgradeTargetChanged", (*upgrade).refuseTarget},
+
+	{stepDatabase, anyPhase, "a Database was made anew", (*upgrade).lostSchema, anyPhase, "the phase failed: its schema is empty", (*upgrade).refuseSchema},
 
 	{stepDatabase, v1alpha1.UpgradePhaseExpanding, "the expand Job runs", (*upgrade).running, v1alpha1.UpgradePhaseExpanding, "ExpandInProgress", (*upgrade).inProgress},
 	{stepDatabase, v1alpha1.UpgradePhaseExpanding, "the expand Job failed for good", (*upgrade).failed, v1alpha1.UpgradePhaseExpanding, "ExpandFailed", (*upgrade).phaseFailed},
@@ -218,6 +222,31 @@ func (u *upgrade) refuseRelease(reason, event, message, eventMessage string) {
 		u.Warn(event, eventMessage)
 	}
 	u.Fail(reason, errors.New(message))
+	u.HoldAfter(lastProvision, reason)
+}
+
+// lostSchema holds when a Database is another one than any schema Job was made for. An
+// upgrade of an empty schema would end well, with nothing in it.
+func (u *upgrade) lostSchema() bool { return u.lost() != "" }
+
+func (u *upgrade) lost() string {
+	for _, id := range append([]string{childDBSync}, phaseJobs...) {
+		if name := u.madeAnew(u.seen.Jobs[u.nova.Name+migrations[id].suffix]); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+func (u *upgrade) refuseSchema() {
+	ph := phases[u.phase()]
+	reason := ph.failed
+	if reason == "" { // the roles roll
+		reason = v1alpha1.ReasonMigrateFailed
+	}
+	u.Fail(reason, fmt.Errorf("the Database %q was made anew during the upgrade %s to %s: its schema is empty; "+
+		"take the upgrade back (spec.openStackRelease and image of %s), restore the schema, and begin again",
+		u.lost(), u.installed, u.target, u.installed))
 	u.HoldAfter(lastProvision, reason)
 }
 

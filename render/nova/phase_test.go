@@ -1,6 +1,7 @@
 package nova
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +32,8 @@ type simulation struct {
 	events []string
 	// recorded are the events that go out once for a Job.
 	recorded []string
+	// incarnation is the UID of every Database.
+	incarnation string
 	// reasons are those DatabaseReady went through.
 	reasons []string
 }
@@ -110,7 +113,9 @@ func (s *simulation) carryOut(u *unstructured.Unstructured) {
 	case "Job":
 		if _, exists := s.seen.Jobs[name]; !exists {
 			s.uid++
-			s.seen.Jobs[name] = facts.Job{Name: name, UID: fmt.Sprint(s.uid), TemplateHash: u.GetAnnotations()[v1alpha1.AnnotationPodSpecHash]}
+			job := facts.RanThrough(u)
+			job.UID, job.Complete = fmt.Sprint(s.uid), false
+			s.seen.Jobs[name] = job
 		}
 	case "Deployment":
 		live := s.seen.Deployments[name]
@@ -181,6 +186,9 @@ func (s *simulation) jobs(f func(*facts.Job), complete bool) {
 	for name, j := range s.seen.Jobs {
 		if !j.Ended() {
 			j.Complete = complete
+			if name == "nova-db-inspect" {
+				j.Message = emptySchemas
+			}
 			f(&j)
 			s.seen.Jobs[name] = j
 		}
@@ -208,7 +216,7 @@ func (s *simulation) provision() {
 	for _, c := range index.Children {
 		switch c.Kind {
 		case render.KindDatabase:
-			s.seen.Databases[c.Name(s.nova)] = facts.Readiness{Ready: true}
+			s.seen.Databases[c.Name(s.nova)] = facts.Database{Readiness: facts.Readiness{Ready: true}, UID: cmp.Or(s.incarnation, "1")}
 		case render.KindUser:
 			s.seen.Users[c.Name(s.nova)] = facts.Readiness{Ready: true}
 		case render.KindGrant:
@@ -412,6 +420,41 @@ func TestUpgrade_RefusalsAndTheirWayOut(t *testing.T) {
 			s.settle(t)
 			if s.condition(v1alpha1.ConditionReady).Status != "True" {
 				t.Errorf("not Ready after the revert: %+v", s.condition(v1alpha1.ConditionDatabaseReady))
+			}
+		})
+	}
+}
+
+// A Database that comes back empty ends no upgrade well. Taken back, db-sync fills it.
+func TestUpgrade_AnEmptySchemaIsNeverUpgraded(t *testing.T) {
+	for phase, reason := range map[v1alpha1.UpgradePhase]string{
+		v1alpha1.UpgradePhaseExpanding:     v1alpha1.ReasonExpandFailed,
+		v1alpha1.UpgradePhaseMigrating:     v1alpha1.ReasonMigrateFailed,
+		v1alpha1.UpgradePhaseRollingUpdate: v1alpha1.ReasonMigrateFailed,
+		v1alpha1.UpgradePhaseContracting:   v1alpha1.ReasonContractFailed,
+	} {
+		t.Run(string(phase), func(t *testing.T) {
+			s := newSimulation(t)
+			s.to("2026.2", "2026.2")
+			for range 40 {
+				if s.nova.Status.UpgradePhase == phase {
+					break
+				}
+				s.pass(t)
+				s.jobs(func(*facts.Job) {}, true)
+				s.roll(true)
+			}
+			s.incarnation = "2"
+			s.provision()
+			synced := s.seen.Jobs["nova-db-sync"].UID
+			s.settle(t)
+			if got := s.condition(v1alpha1.ConditionDatabaseReady).Reason; got != reason || s.nova.Status.InstalledRelease != "2026.1" {
+				t.Errorf("reason %s, installed %s", got, s.nova.Status.InstalledRelease)
+			}
+			s.to("2026.1", "2026.1")
+			s.settle(t)
+			if s.condition(v1alpha1.ConditionReady).Status != "True" || s.seen.Jobs["nova-db-sync"].UID == synced {
+				t.Errorf("not Ready after the revert, or db-sync did not run: %+v", s.condition(v1alpha1.ConditionDatabaseReady))
 			}
 		})
 	}

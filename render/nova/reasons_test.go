@@ -39,6 +39,8 @@ var elsewhere = map[string]string{
 
 	v1alpha1.ReasonApplyError: "TestApplyFailed",
 	v1alpha1.ReasonVPAError:   "TestApplyFailed",
+
+	v1alpha1.ReasonDeletionProtected: "TestTeardown_AProtectedNovaStays",
 }
 
 // TestReasons_AreAllProduced fails on a reason of the Nova kind that no case of a step
@@ -65,7 +67,7 @@ func TestReasons_AreAllProduced(t *testing.T) {
 // stepTables are the tables of all steps.
 func stepTables() []map[string]stepCase {
 	tables := []map[string]stepCase{
-		secretsCases, transportCases, configCases, extraConfigCases, computeConfigCases, provisionCases, releaseCases, syncCases,
+		secretsCases, transportCases, configCases, extraConfigCases, computeConfigCases, provisionCases, claimCases, adoptCases, releaseCases, syncCases,
 		dbArchiveCases, healthCases, apiRouteCases, metadataRouteCases, consoleRouteCases, hpaCases, vpaCases, networkPolicyCases,
 	}
 	for _, table := range roleCases {

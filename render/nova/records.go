@@ -12,6 +12,7 @@ import (
 // deferred names the event of each subject whose annotation can't be written.
 var deferred = map[string]string{
 	v1alpha1.JobSubjectDBSync:        v1alpha1.EventDBSyncMetricEmissionDeferred,
+	v1alpha1.JobSubjectDBInspect:     v1alpha1.EventDBSyncMetricEmissionDeferred,
 	v1alpha1.JobSubjectDBSyncCells:   v1alpha1.EventCellsReportEmissionDeferred,
 	v1alpha1.JobSubjectDBExpand:      v1alpha1.EventDBSyncMetricEmissionDeferred,
 	v1alpha1.JobSubjectDBExpandCheck: v1alpha1.EventUpgradeCheckEventEmissionDeferred,
@@ -76,6 +77,8 @@ func WantsMessage(n *v1alpha1.Nova, job facts.Job) bool {
 	switch job.Name {
 	case n.Name + suffixDBSync:
 		return job.Complete && (unrecorded(v1alpha1.JobSubjectDBSyncCells) || len(n.Status.Cells) == 0)
+	case n.Name + suffixDBInspect:
+		return job.Complete && unrecorded(v1alpha1.JobSubjectDBInspect)
 	case n.Name + suffixDBExpand:
 		return job.Ended() && unrecorded(v1alpha1.JobSubjectDBExpandCheck)
 	default:

@@ -19,6 +19,29 @@ func ObservedChildren(n *v1alpha1.Nova) []render.Key {
 // ConfigBase is the label value that groups the generations of the configuration.
 func ConfigBase(n *v1alpha1.Nova) string { return n.Name + suffixConfig }
 
+// DatabaseNames are the names of the Database objects of a Nova.
+func DatabaseNames(n *v1alpha1.Nova) (names []string) {
+	for i := range index.Children {
+		if c := &index.Children[i]; c.Kind == render.KindDatabase {
+			names = append(names, c.Name(n))
+		}
+	}
+	return names
+}
+
+// ManagedSchemas counts the schemas of a Nova for which there is a Database object.
+func ManagedSchemas(n *v1alpha1.Nova) (count int) {
+	for _, s := range n.Schemas() {
+		if s.Managed {
+			count++
+		}
+	}
+	return count
+}
+
+// PodLabels select every pod of a Nova, and the workloads that make them.
+func PodLabels(n *v1alpha1.Nova) map[string]string { return labelsOf(n).Pods() }
+
 // ArchiveName is the name of the archive CronJob.
 func ArchiveName(n *v1alpha1.Nova) string { return archiveName(n) }
 

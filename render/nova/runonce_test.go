@@ -13,6 +13,7 @@ import (
 func TestRecords_TellWhenTheyArePutOff(t *testing.T) {
 	want := map[string]string{
 		v1alpha1.JobSubjectDBSync:        v1alpha1.EventDBSyncMetricEmissionDeferred,
+		v1alpha1.JobSubjectDBInspect:     v1alpha1.EventDBSyncMetricEmissionDeferred,
 		v1alpha1.JobSubjectDBExpand:      v1alpha1.EventDBSyncMetricEmissionDeferred,
 		v1alpha1.JobSubjectDBMigrate:     v1alpha1.EventDBSyncMetricEmissionDeferred,
 		v1alpha1.JobSubjectDBContract:    v1alpha1.EventDBSyncMetricEmissionDeferred,

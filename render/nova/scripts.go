@@ -4,6 +4,8 @@ import _ "embed"
 
 // The shell of the Jobs. Each is run by /bin/sh -eu -c with its own name as $0.
 var (
+	//go:embed scripts/db-inspect.sh
+	dbInspectScript string
 	//go:embed scripts/db-sync.sh
 	dbSyncScript string
 	//go:embed scripts/db-expand.sh

@@ -33,6 +33,11 @@ case "$1 $2" in
 "api_db sync" | "db sync")
 	[ "$rc" -ne 9 ] || { echo "Error: Can't locate revision identified by 'ab450ba04102'"; rc=1; }
 	;;
+"api_db version" | "db version")
+	echo 'a warning of a library'
+	[ "$rc" -ne 9 ] || { echo 960aac0e09ea; exit 0; }
+	[ "$rc" -ne 0 ] || echo None
+	;;
 "upgrade check" | "db online_data_migrations" | "db archive_deleted_rows") ;;
 "cell_v2 map_cell0")
 	[ "$3" = --database_connection ] || exit 64
@@ -162,6 +167,30 @@ func TestDBSync_MapsTheCellOnce(t *testing.T) {
 			}
 			if run.exit != 0 || run.report != tc.want {
 				t.Errorf("exit %d, report %q, want %q", run.exit, run.report, tc.want)
+			}
+		})
+	}
+}
+
+// The stub's code 9 stands for a schema with tables.
+func TestDBInspect_LooksAndWritesNothing(t *testing.T) {
+	both := []string{"nova-manage api_db version", "nova-manage db version"}
+	for name, tc := range map[string]struct {
+		exits  map[string]string
+		exit   int
+		calls  []string
+		report string
+	}{
+		"empty schemas":    {nil, 0, both, emptySchemas},
+		"tables in one":    {map[string]string{"db-version": "9\n"}, 0, both, "api_db=None\ndb=960aac0e09ea\n"},
+		"tables in both":   {map[string]string{"api_db-version": "9\n", "db-version": "9\n"}, 0, both, "api_db=960aac0e09ea\ndb=960aac0e09ea\n"},
+		"no API database":  {map[string]string{"api_db-version": "1\n"}, 1, both[:1], ""},
+		"no cell database": {map[string]string{"db-version": "255\n"}, 255, both, "api_db=None\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := runScript(t, "db-inspect", dbInspectScript, nil, "", tc.exits)
+			if diff := cmp.Diff(tc.calls, run.calls); diff != "" || run.exit != tc.exit || run.report != tc.report {
+				t.Errorf("exit %d, report %q %s", run.exit, run.report, diff)
 			}
 		})
 	}

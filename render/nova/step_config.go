@@ -10,6 +10,7 @@ import (
 	"github.com/c5c3/nova-operator/api/catalog"
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
+	"github.com/c5c3/nova-operator/render/facts"
 	"github.com/c5c3/nova-operator/render/ini"
 	"github.com/c5c3/nova-operator/render/workload"
 )
@@ -99,9 +100,28 @@ func (p *pass) retained() []render.Held {
 	return workload.Older(p.seen.ConfigMaps, p.nova.Namespace, p.config.name, p.mountedConfigMaps())
 }
 
-// mountedConfigMaps are the generations that live templates of this Nova name.
+// Outgrown reports whether a generation of the configuration would go, so that it matters
+// what else mounts one.
+func Outgrown(in *Input) bool {
+	p := newPass(in)
+	data, err := configData(p.nova)
+	if err != nil {
+		return false // none goes without a fresh one
+	}
+	p.config.name = p.nova.Name + suffixConfig + "-" + workload.ContentHash(data)
+	stays := map[string]bool{p.config.name: true}
+	for _, held := range p.retained() {
+		stays[held.Name] = true
+	}
+	return slices.ContainsFunc(in.Observed.ConfigMaps, func(cm facts.ConfigMap) bool { return !stays[cm.Name] })
+}
+
+// mountedConfigMaps are the generations that live pods and templates of this Nova name.
 func (p *pass) mountedConfigMaps() map[string]bool {
 	mounted := map[string]bool{p.seen.ArchiveConfigMap: true}
+	for _, name := range p.seen.MountedConfigMaps {
+		mounted[name] = true
+	}
 	for _, d := range p.seen.Deployments {
 		mounted[d.ConfigMap] = true
 	}

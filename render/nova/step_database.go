@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/facts"
 	"github.com/c5c3/nova-operator/render/workload"
 )
@@ -18,7 +19,7 @@ func databaseStep(p *pass) {
 		p.HoldAfter("", "error")
 		return
 	}
-	if !p.provisioned(provisioning(p)) {
+	if !p.unclaimed() || !p.provisioned(provisioning(p)) {
 		return
 	}
 	if p.config.name == "" {
@@ -78,15 +79,19 @@ func provisioning(p *pass) []provision {
 	object := func(child string, wanted bool, list map[string]facts.Readiness, name, message string) provision {
 		return provision{child: child, wanted: wanted, ready: ready(list, name), reason: v1alpha1.ReasonWaitingForDatabase, message: message}
 	}
+	schema := func(child string, wanted bool, name, message string) provision {
+		d := seen.Databases[name]
+		return provision{child: child, wanted: wanted, ready: d.Ready && !d.Deleting, reason: v1alpha1.ReasonWaitingForDatabase, message: message}
+	}
 	login := "MariaDB User or Grant CR is not ready"
 	return []provision{
 		server(api),
-		object("api/database", api.spec.Managed(), seen.Databases, api.instance, "MariaDB Database CR is not ready"),
+		schema("api/database", api.spec.Managed(), api.instance, "MariaDB Database CR is not ready"),
 		object("api/user", api.static(), seen.Users, api.instance, login),
 		object("api/grant", api.static(), seen.Grants, api.instance, login),
 		server(cell),
-		object("cell/database", cell.spec.Managed(), seen.Databases, cell.instance, "MariaDB Database CR is not ready"),
-		object("cell0/database", cell.spec.Managed(), seen.Databases, cell0Name(n),
+		schema("cell/database", cell.spec.Managed(), cell.instance, "MariaDB Database CR is not ready"),
+		schema("cell0/database", cell.spec.Managed(), cell0Name(n),
 			fmt.Sprintf("MariaDB Database CR for schema %q is not ready", cell0Schema(n))),
 		object("cell/user", cell.static(), seen.Users, cell.instance, login),
 		object("cell/grant", cell.static(), seen.Grants, cell.instance, login),
@@ -120,6 +125,11 @@ func (p *pass) provisioned(order []provision) bool {
 // syncSchema runs db-sync for the current template and promotes the first release.
 func (p *pass) syncSchema() {
 	job, state := p.runOnce(childDBSync)
+	if anew := p.madeAnew(job); anew != "" && state != workload.JobRunning {
+		p.Remove(childDBSync, render.Absent{UID: job.UID, Reason: fmt.Sprintf("Database %s was made anew since it ran; the next pass runs it again", anew)})
+		p.Wait(v1alpha1.ReasonDBSyncInProgress, fmt.Sprintf("Database %q was made anew since db_sync ran: its schema is empty, and db_sync runs again", anew), nextPass)
+		return
+	}
 	switch state {
 	case workload.JobRunning:
 		p.Wait(v1alpha1.ReasonDBSyncInProgress, "db_sync job is running", pollDatabase)

@@ -1,6 +1,7 @@
 package nova
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -25,10 +26,13 @@ func unreadyIn(pick func(*Observed) map[string]facts.Readiness, name string, r f
 	return func(in *Input) { pick(&in.Observed)[name] = r }
 }
 
-func mariadbs(o *Observed) map[string]facts.Readiness  { return o.MariaDBs }
-func databases(o *Observed) map[string]facts.Readiness { return o.Databases }
-func users(o *Observed) map[string]facts.Readiness     { return o.Users }
-func grants(o *Observed) map[string]facts.Readiness    { return o.Grants }
+func mariadbs(o *Observed) map[string]facts.Readiness { return o.MariaDBs }
+func users(o *Observed) map[string]facts.Readiness    { return o.Users }
+func grants(o *Observed) map[string]facts.Readiness   { return o.Grants }
+
+func unreadyDatabase(name string, r facts.Readiness) func(*Input) {
+	return func(in *Input) { in.Observed.Databases[name] = facts.Database{Readiness: r} }
+}
 
 func twoServers(n *v1alpha1.Nova) { n.Spec.Database.ClusterRef.Name = "mariadb-cell" }
 
@@ -38,11 +42,11 @@ var provisionCases = map[string]stepCase{
 		want: waitsForDatabase(v1alpha1.ReasonClusterNotReady, `MariaDB cluster "mariadb" is not ready`, allDatabase...),
 	},
 	"the API schema": {
-		change: unreadyIn(databases, "nova-api", facts.Readiness{}),
+		change: unreadyDatabase("nova-api", facts.Readiness{}),
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForDatabase, "MariaDB Database CR is not ready", allDatabase[1:]...),
 	},
 	"an API schema that is being deleted is not ready": {
-		change: unreadyIn(databases, "nova-api", facts.Readiness{Ready: true, Deleting: true}),
+		change: unreadyDatabase("nova-api", facts.Readiness{Ready: true, Deleting: true}),
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForDatabase, "MariaDB Database CR is not ready", allDatabase[1:]...),
 	},
 	"the user of the API schema": {
@@ -58,11 +62,11 @@ var provisionCases = map[string]stepCase{
 		want: waitsForDatabase(v1alpha1.ReasonClusterNotReady, `MariaDB cluster "mariadb-cell" is not ready`, allDatabase[3:]...),
 	},
 	"the cell schema": {
-		change: unreadyIn(databases, "nova", facts.Readiness{}),
+		change: unreadyDatabase("nova", facts.Readiness{}),
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForDatabase, "MariaDB Database CR is not ready", allDatabase[4:]...),
 	},
 	"the schema of cell0": {
-		change: unreadyIn(databases, "nova-nova-cell0", facts.Readiness{}),
+		change: unreadyDatabase("nova-nova-cell0", facts.Readiness{}),
 		want:   waitsForDatabase(v1alpha1.ReasonWaitingForDatabase, `MariaDB Database CR for schema "nova_cell0" is not ready`, allDatabase[5:]...),
 	},
 	"the user of the cell schema": {
@@ -296,6 +300,38 @@ var syncCases = map[string]stepCase{
 			"Normal CellsReportUnavailable: the db-sync Job reported no cell map; status.cells is left unchanged"),
 	},
 	"a complete Job that was told already": {want: synced()},
+	"a complete Job for this very Database": {
+		change: all(incarnation("nova-api", "1"), syncJob(func(j *facts.Job) { j.Databases = map[string]string{"nova-api": "1", "gone": "7"} })),
+		want:   synced(),
+	},
+	"a complete Job for a Database that was made anew": {
+		change: all(incarnation("nova-api", "2"), syncJob(func(j *facts.Job) { j.Databases = map[string]string{"nova-api": "1"} })),
+		want:   gone(anew("nova-api")),
+	},
+	"a failed Job for a Database that was made anew": {
+		change: all(incarnation("nova-nova-cell0", "2"), syncJob(func(j *facts.Job) { failedSync(j); j.Databases = map[string]string{"nova-nova-cell0": "1"} })),
+		want:   gone(anew("nova-nova-cell0")),
+	},
+	"a running Job for a Database that was made anew is left alone": {
+		change: all(incarnation("nova-api", "2"), syncJob(func(j *facts.Job) { j.Complete, j.Databases = false, map[string]string{"nova-api": "1"} })),
+		want:   waitsForDatabase(v1alpha1.ReasonDBSyncInProgress, "db_sync job is running", "db-sync"),
+	},
+}
+
+// incarnation gives a Database a UID.
+func incarnation(name, uid string) func(*Input) {
+	return func(in *Input) {
+		d := in.Observed.Databases[name]
+		d.UID = uid
+		in.Observed.Databases[name] = d
+	}
+}
+
+func anew(name string) outcome {
+	return outcome{
+		Reason: v1alpha1.ReasonDBSyncInProgress, Requeue: nextPass, Last: stepDatabase,
+		Message: fmt.Sprintf("Database %q was made anew since db_sync ran: its schema is empty, and db_sync runs again", name),
+	}
 }
 
 func gone(o outcome) outcome {
@@ -325,6 +361,7 @@ func TestDatabase_RecordsAJobOnce(t *testing.T) {
 func TestDatabase_PromotesTheReleaseOnlyWhenSynced(t *testing.T) {
 	in := readyWorld(t, nil)
 	in.Nova.Status.InstalledRelease = ""
+	says("", "nova-api", "nova", "nova-nova-cell0")(&in)
 	if got := statusOf(Decide(in)).InstalledRelease; got != "2026.1" {
 		t.Errorf("after a sync: %q", got)
 	}

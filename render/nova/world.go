@@ -28,7 +28,7 @@ type liveKind struct {
 
 // liveKinds is where the live state of each kind stands in an observation.
 var liveKinds = map[schema.GroupVersionKind]liveKind{
-	render.KindDatabase:   kept(func(o *Observed) *map[string]facts.Readiness { return &o.Databases }, facts.ReadinessOf, comesReady),
+	render.KindDatabase:   kept(func(o *Observed) *map[string]facts.Database { return &o.Databases }, facts.DatabaseOf, databaseComesReady),
 	render.KindUser:       kept(func(o *Observed) *map[string]facts.Readiness { return &o.Users }, facts.ReadinessOf, comesReady),
 	render.KindGrant:      kept(func(o *Observed) *map[string]facts.Readiness { return &o.Grants }, facts.ReadinessOf, comesReady),
 	render.KindHTTPRoute:  kept(func(o *Observed) *map[string]facts.Route { return &o.Routes }, facts.RouteOf, isAccepted),
@@ -74,6 +74,12 @@ func comesReady(*unstructured.Unstructured, facts.Readiness, bool) (facts.Readin
 	return facts.Readiness{Ready: true}, nil
 }
 
+func databaseComesReady(payload *unstructured.Unstructured, before facts.Database, _ bool) (facts.Database, error) {
+	return facts.Database{
+		Readiness: facts.Readiness{Ready: true}, UID: before.UID, Release: payload.GetAnnotations()[v1alpha1.AnnotationSchemaRelease],
+	}, nil
+}
+
 func isAccepted(*unstructured.Unstructured, facts.Route, bool) (facts.Route, error) {
 	return facts.Route{Accepted: true}, nil
 }
@@ -83,7 +89,11 @@ func runsThrough(payload *unstructured.Unstructured, before facts.Job, there boo
 	if there {
 		return before, nil
 	}
-	return facts.RanThrough(payload), nil
+	job := facts.RanThrough(payload)
+	if payload.GetLabels()[v1alpha1.LabelComponent] == v1alpha1.ComponentDBInspect {
+		job.Message = emptySchemas
+	}
+	return job, nil
 }
 
 // Absorb takes a live child into the observation. A kind that decisions do not look at

@@ -6,6 +6,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
@@ -45,6 +47,8 @@ type Child[R v1alpha1.Resource, P any] struct {
 	Yields func(R) string
 	// Data marks a child that holds data: no change of the spec removes it.
 	Data bool
+	// Outlives tells whether the child stays when the resource is deleted; nil for never.
+	Outlives func(R) bool
 	// Outside reports that a decision says nothing about it; nil for never.
 	Outside func(P) bool
 	// Unwritten takes back, in the second resource, what the status says because the child
@@ -57,6 +61,23 @@ func (c *Child[R, P]) Key(r R) render.Key {
 	return render.Key{GroupVersionKind: c.Kind, Namespace: r.GetNamespace(), Name: c.Name(r)}
 }
 
+func (c *Child[R, P]) outlives(r R) bool { return c.Outlives != nil && c.Outlives(r) }
+
+// Object makes the child of a pass; ok is false for one that is not wanted.
+func (c *Child[R, P]) Object(p *Pass, r R, own P) (object render.Object, ok bool, err error) {
+	resource, err := c.Build(own)
+	if err != nil || resource == nil {
+		return render.Object{}, false, err
+	}
+	policy := c.Policy
+	policy.Unreferenced = c.outlives(r)
+	if c.Yields != nil {
+		policy.Yields = c.Yields(r)
+	}
+	object, err = p.forms.NewObject(c.Stage, policy, resource)
+	return object, err == nil, err
+}
+
 // Index is what a kind consists of, in the order of a pass.
 type Index[R v1alpha1.Resource, P any] struct {
 	// Kind is the kind of the resource.
@@ -67,8 +88,8 @@ type Index[R v1alpha1.Resource, P any] struct {
 	Conditions []string
 	// Release says which release a resource is at; nil for a kind without one.
 	Release func(R) Release
-	// Deletion is what a reader must know before a resource is deleted; empty for nothing.
-	Deletion string
+	// Deletion is what a reader must know before a resource is deleted; nil for nothing.
+	Deletion func(R) string
 }
 
 // Find returns the row of an object, nil for one that is no child.
@@ -95,7 +116,9 @@ type Kind struct {
 	// Release says which release a resource is at.
 	Release func(v1alpha1.Resource) Release
 	// Deletion is what a reader must know before a resource is deleted; empty for nothing.
-	Deletion string
+	Deletion func(v1alpha1.Resource) string
+	// Outliving lists the kinds of the children that stay when a resource is deleted.
+	Outliving func(v1alpha1.Resource) []schema.GroupVersionKind
 	// StepOf is the step that makes an object; "" for one that is no child.
 	StepOf func(v1alpha1.Resource, render.Key) string
 	// ApplyFailed turns the condition of a child's step False because the child could not
@@ -115,7 +138,7 @@ type StepInfo struct{ Name, Condition string }
 // Untyped returns the index without its types. The functions of the result take
 // resources of type R only.
 func (x *Index[R, P]) Untyped() Kind {
-	k := Kind{GroupVersionKind: x.Kind, Conditions: x.Conditions, Deletion: x.Deletion}
+	k := Kind{GroupVersionKind: x.Kind, Conditions: x.Conditions}
 	for _, s := range x.Steps {
 		k.Steps = append(k.Steps, StepInfo{s.Name, s.Condition})
 	}
@@ -131,6 +154,20 @@ func (x *Index[R, P]) Untyped() Kind {
 			return Release{}
 		}
 		return x.Release(r.(R))
+	}
+	k.Deletion = func(r v1alpha1.Resource) string {
+		if x.Deletion == nil {
+			return ""
+		}
+		return x.Deletion(r.(R))
+	}
+	k.Outliving = func(r v1alpha1.Resource) (kinds []schema.GroupVersionKind) {
+		for i := range x.Children {
+			if c := &x.Children[i]; c.outlives(r.(R)) && !slices.Contains(kinds, c.Kind) {
+				kinds = append(kinds, c.Kind)
+			}
+		}
+		return kinds
 	}
 	k.StepOf = func(r v1alpha1.Resource, key render.Key) string {
 		if c := x.Find(r.(R), key); c != nil {

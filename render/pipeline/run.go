@@ -81,25 +81,16 @@ func (c *Child[R, P]) key(r R, own P) render.Key {
 // render makes one child. One that cannot be made is held: the live one is the better of
 // the two.
 func (c *Child[R, P]) render(p *Pass, r R, own P, key render.Key) {
-	resource, err := c.Build(own)
-	if err == nil && resource == nil {
-		c.unwanted(p, key)
-		return
-	}
-	var object render.Object
-	if err == nil {
-		policy := c.Policy
-		if c.Yields != nil {
-			policy.Yields = c.Yields(r)
-		}
-		object, err = p.forms.NewObject(c.Stage, policy, resource)
-	}
-	if err != nil {
+	object, wanted, err := c.Object(p, r, own)
+	switch {
+	case err != nil:
 		p.Refuse(fmt.Errorf("render %s: %w", c.ID, err))
 		p.Held(key, "error")
-		return
+	case wanted:
+		p.Set.Desired = append(p.Set.Desired, object)
+	default:
+		c.unwanted(p, key)
 	}
-	p.Set.Desired = append(p.Set.Desired, object)
 }
 
 // unwanted removes a child whose feature is off. One that holds data stays.

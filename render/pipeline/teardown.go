@@ -4,15 +4,22 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/c5c3/nova-operator/api/v1alpha1"
 	"github.com/c5c3/nova-operator/render"
 )
 
 // Teardown is what the deletion of a resource asks for.
 type Teardown struct {
-	Set    render.Set
+	Set render.Set
+	// Err is what the decision could not do: nothing of it is carried out.
+	Err    error
 	Events []render.Event
-	// Release is true when the finalizer of the kind may go.
+	// Conditions to say while the resource stays.
+	Conditions []metav1.Condition
+	// Release is true when the finalizer of the kind may go. Without it the resource is
+	// looked at again after Requeue, or on an event where that is 0.
 	Release bool
 	Requeue time.Duration
 }

@@ -19,7 +19,7 @@ const history = 3
 // Why a generation of a configuration stays.
 const (
 	GateHistory = "history"
-	GateMounted = "a live pod template mounts it"
+	GateMounted = "a live pod or pod template mounts it"
 )
 
 // Retained tells a gate that keeps a generation of a configuration.
@@ -42,14 +42,18 @@ func Older(live []facts.ConfigMap, namespace, current string, mounted map[string
 	slices.SortFunc(older, func(a, b facts.ConfigMap) int {
 		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.Name, a.Name))
 	})
-	older = slices.CompactFunc(older, func(a, b facts.ConfigMap) bool { return a.Name == b.Name })
 	var held []render.Held
-	for i, cm := range older {
+	seen := map[string]bool{}
+	for _, cm := range older {
+		if seen[cm.Name] {
+			continue
+		}
+		seen[cm.Name] = true
 		gate := ""
 		switch {
 		case mounted[cm.Name]:
 			gate = GateMounted
-		case i < history:
+		case len(seen) <= history:
 			gate = GateHistory
 		default:
 			continue

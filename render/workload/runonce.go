@@ -36,7 +36,7 @@ const runOnceRetries = 4
 // that its template ran, and no deadline, because a long backfill is legitimate.
 func RunOnceJob(
 	name, namespace string, labels map[string]string, template *corev1ac.PodTemplateSpecApplyConfiguration,
-) (render.Resource, error) {
+) (*batchv1ac.JobApplyConfiguration, error) {
 	hash, err := templateHash(template)
 	if err != nil {
 		return nil, err
@@ -59,13 +59,16 @@ func templateHash(template *corev1ac.PodTemplateSpecApplyConfiguration) (string,
 }
 
 // RunOnce decides about the live Job of a child: one run for one template. A running Job is
-// never touched, even when its template went stale; a finished one of another template
-// goes, and the next pass makes the new one.
+// never touched, even when its template went stale: only one of which no container ever
+// started, and which would hold up the right template for ever. A finished one of another
+// template goes, and the next pass makes the new one.
 func RunOnce(p *pipeline.Pass, id string, live facts.Job, template *corev1ac.PodTemplateSpecApplyConfiguration) JobState {
 	hash, err := templateHash(template)
 	switch {
 	case err != nil:
 		p.Refuse(err)
+	case !live.Deleting && !live.Ended() && live.Unstarted && live.TemplateHash != hash:
+		p.Remove(id, render.Absent{UID: live.UID, Reason: "none of its containers ever started and its pod template changed; the next pass runs the new one"})
 	case live.Deleting, !live.Ended():
 		p.Hold(id, "the Job is running")
 	case live.TemplateHash != hash:

@@ -97,13 +97,16 @@ func TestRunOnce(t *testing.T) {
 		state workload.JobState
 		want  []string
 	}{
-		"it runs":                           {facts.Job{TemplateHash: this}, workload.JobRunning, []string{"holds nova-job: the Job is running"}},
-		"it runs another template":          {facts.Job{TemplateHash: other}, workload.JobRunning, []string{"holds nova-job: the Job is running"}},
-		"it ran this very template":         {facts.Job{TemplateHash: this, Complete: true}, workload.JobDone, []string{"makes nova-job"}},
-		"this very template failed":         {facts.Job{TemplateHash: this, Failed: true}, workload.JobFailed, []string{"makes nova-job"}},
-		"it ran another template":           {facts.Job{TemplateHash: other, Complete: true, UID: "1"}, workload.JobRunning, []string{"removes nova-job 1: its pod template changed; the next pass runs the new one"}},
-		"another template failed":           {facts.Job{TemplateHash: other, Failed: true, UID: "1"}, workload.JobRunning, []string{"removes nova-job 1: its pod template changed; the next pass runs the new one"}},
-		"a finished one that is going away": {facts.Job{TemplateHash: this, Complete: true, Deleting: true}, workload.JobRunning, []string{"holds nova-job: the Job is running"}},
+		"it runs":                             {facts.Job{TemplateHash: this}, workload.JobRunning, []string{"holds nova-job: the Job is running"}},
+		"another template that never started": {facts.Job{TemplateHash: other, Unstarted: true, UID: "1"}, workload.JobRunning, []string{"removes nova-job 1: none of its containers ever started and its pod template changed; the next pass runs the new one"}},
+		"this template has not started yet":   {facts.Job{TemplateHash: this, Unstarted: true}, workload.JobRunning, []string{"holds nova-job: the Job is running"}},
+		"one that never started goes away":    {facts.Job{TemplateHash: other, Unstarted: true, Deleting: true}, workload.JobRunning, []string{"holds nova-job: the Job is running"}},
+		"it runs another template":            {facts.Job{TemplateHash: other}, workload.JobRunning, []string{"holds nova-job: the Job is running"}},
+		"it ran this very template":           {facts.Job{TemplateHash: this, Complete: true}, workload.JobDone, []string{"makes nova-job"}},
+		"this very template failed":           {facts.Job{TemplateHash: this, Failed: true}, workload.JobFailed, []string{"makes nova-job"}},
+		"it ran another template":             {facts.Job{TemplateHash: other, Complete: true, UID: "1"}, workload.JobRunning, []string{"removes nova-job 1: its pod template changed; the next pass runs the new one"}},
+		"another template failed":             {facts.Job{TemplateHash: other, Failed: true, UID: "1"}, workload.JobRunning, []string{"removes nova-job 1: its pod template changed; the next pass runs the new one"}},
+		"a finished one that is going away":   {facts.Job{TemplateHash: this, Complete: true, Deleting: true}, workload.JobRunning, []string{"holds nova-job: the Job is running"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var state workload.JobState
@@ -173,7 +176,7 @@ func TestOlder(t *testing.T) {
 			[]facts.ConfigMap{at("a", 1), at("b", 2), at("c", 3), at("d", 4), at("e", 5)},
 			"e",
 			[]string{"a", "d", "elsewhere"},
-			[]string{"d: a live pod template mounts it", "c: history", "b: history", "a: a live pod template mounts it"},
+			[]string{"d: a live pod or pod template mounts it", "c: history", "b: history", "a: a live pod or pod template mounts it"},
 		},
 		"a rollback makes an old one the current one": {
 			[]facts.ConfigMap{at("a", 1), at("b", 2)}, "a", nil, []string{"b: history"},

@@ -33,6 +33,7 @@ const (
 	RuleWebhook      = "rule"
 	RuleCatalog      = "catalog"
 	RuleDuplicate    = "duplicate"
+	RuleSchemaInUse  = "schema-in-use"
 	RuleSecret       = "secret"
 	RuleRender       = "render"
 )
@@ -50,6 +51,7 @@ var Rules = []Rule{
 	{RuleWebhook, "The operator's webhook refuses it", "The API server refuses the resource when the webhooks are installed; the operator can't carry it out without."},
 	{RuleCatalog, "The option does not fit the release", "Nova ignores an option it does not know. Some options the operator sets itself."},
 	{RuleDuplicate, "The resource is there twice", "The one that is applied last wins."},
+	{RuleSchemaInUse, "Two Novas name one database schema", "Each would undo, and in the end drop, what the other made."},
 	{RuleSecret, "The Secret can't be read", "Values under data are base64 of text; stringData takes the text."},
 	{RuleRender, "The Nova does not come up", "The objects can't be rendered, or the Nova would not turn ready with them."},
 }

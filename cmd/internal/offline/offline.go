@@ -3,6 +3,7 @@
 package offline
 
 import (
+	"fmt"
 	"reflect"
 	"runtime"
 	"sync"
@@ -42,7 +43,33 @@ func Previews(pairs []Pair, settings render.Settings, mask diff.Mask) []preview.
 	}
 	close(next)
 	wg.Wait()
+	for i := range pairs {
+		out[i].Errors = append(out[i].Errors, renamed(pairs, pairs[i])...)
+	}
 	return out
+}
+
+// renamed says which schemas a new Nova takes from one that goes in the same change: to
+// the API server a new name is a new Nova.
+func renamed(pairs []Pair, made Pair) (errs []string) {
+	after, ok := made.After.(*v1alpha1.Nova)
+	if !ok || made.Before != nil {
+		return nil
+	}
+	for _, p := range pairs {
+		before, ok := p.Before.(*v1alpha1.Nova)
+		if !ok || p.After != nil {
+			continue
+		}
+		for _, s := range after.SharedSchemas(before) {
+			what := "its Databases stay and keep it, and this Nova stalls with SchemaInUse"
+			if before.Spec.DatabaseDeletionPolicy == v1alpha1.DatabaseDelete {
+				what = "it is dropped with that Nova"
+			}
+			errs = append(errs, fmt.Sprintf("%s: %s is that of Nova %s, which goes in this change: %s. A Nova can't be renamed", s.Path, s, before.Name, what))
+		}
+	}
+	return errs
 }
 
 // Preview decides both sides in a world that works, the second from where the first one
