@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	"github.com/c5c3/nova-operator/apply"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
 	"github.com/c5c3/nova-operator/test/cluster"
 	"github.com/c5c3/nova-operator/test/gitops/health"
@@ -474,7 +475,7 @@ func (s *stage) children() {
 			s.t.Fatal(err)
 		}
 		for _, o := range list.Items {
-			if owner := metav1.GetControllerOf(&o); owner == nil || owner.Kind != v1alpha1.KindNova {
+			if o.GetLabels()[apply.LabelOwnerKind] != v1alpha1.KindNova {
 				continue
 			}
 			seen++

@@ -155,21 +155,24 @@ func TestOverlays_ComeToWhatTheyMean(t *testing.T) {
 	}
 }
 
-// The namespace of production cannot be deleted by mistake.
+// Production cannot be deleted by mistake, with its namespace or without.
 func TestOverlays_ProtectProduction(t *testing.T) {
 	objects, err := process.Kustomize(filepath.Join(overlays, "production"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]string{}
+	got := map[string]any{}
 	for _, o := range objects {
-		if o.GetKind() == "Namespace" {
+		switch o.GetKind() {
+		case "Namespace":
 			got["label"] = o.GetLabels()["nova.openstack.c5c3.io/protected"]
 			got["Flux"] = o.GetAnnotations()["kustomize.toolkit.fluxcd.io/prune"]
 			got["Argo CD"] = o.GetAnnotations()["argocd.argoproj.io/sync-options"]
+		case "Nova":
+			got["field"], _, _ = unstructured.NestedBool(o.Object, "spec", "deletionProtection")
 		}
 	}
-	want := map[string]string{"label": "true", "Flux": "disabled", "Argo CD": "Prune=false,Delete=false"}
+	want := map[string]any{"label": "true", "Flux": "disabled", "Argo CD": "Prune=false,Delete=false", "field": true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -161,7 +161,7 @@ func preview(t *testing.T, text string, limit int) {
 	if !found || !strings.HasPrefix(staging, "## staging\n") {
 		t.Fatalf("the comment is %s", text)
 	}
-	if !strings.Contains(staging, "**1 Nova: 28 unchanged**") {
+	if !strings.Contains(staging, "**1 Nova: 29 unchanged**") {
 		t.Errorf("staging: %s", staging)
 	}
 	for _, want := range []string{"+ spec.openStackRelease: 2026.1", "upgrade phase Expanding", "Job/nova-db-contract runs"} {

@@ -21,17 +21,21 @@ const (
 	inputs = "mariadbs.k8s.mariadb.com rabbitmqclusters.rabbitmq.com secretstores.external-secrets.io externalsecrets.external-secrets.io"
 
 	implied  = "an apply that makes an object is authorized as create, too: TestRole_AnApplyThatMakesAnObjectNeedsCreate"
-	races    = "an apply that met another object than the cached one reads it past the cache; so does a decision on a lagging cache"
 	lists    = "informers list where an API server does not stream lists"
 	blocks   = "admission plugin OwnerReferencesPermissionEnforcement asks for it where owner references block deletion"
 	contract = "granted by the contract of the kind; nothing uses it"
 )
 
+// onlyStreamed leaves out the kinds that are listed past the cache, too: Databases before
+// one is made, Jobs before a configuration goes.
+func onlyStreamed(kinds string) string {
+	return strings.NewReplacer(" databases.k8s.mariadb.com", "", " jobs.batch", "").Replace(kinds)
+}
+
 // namespacedOnly excuses the Roles of the namespaced installation.
 var namespacedOnly = []excuse{
 	{"create", children, implied},
-	{"get", children, races},
-	{"list", children + " " + inputs + " novas.nova.openstack.c5c3.io", lists},
+	{"list", onlyStreamed(children) + " " + inputs + " novas.nova.openstack.c5c3.io", lists},
 	{"update", "novas/finalizers.nova.openstack.c5c3.io", blocks},
 	{"update", children + " novas.nova.openstack.c5c3.io novas/status.nova.openstack.c5c3.io", contract},
 	{"get", inputs + " novas.nova.openstack.c5c3.io novas/status.nova.openstack.c5c3.io httproutes/status.gateway.networking.k8s.io pods", contract},

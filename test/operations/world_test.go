@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/nova-operator/api/v1alpha1"
+	engine "github.com/c5c3/nova-operator/apply"
 	"github.com/c5c3/nova-operator/test/cluster"
 	"github.com/c5c3/nova-operator/test/world"
 )
@@ -39,13 +40,13 @@ func (w *novaWorld) inputs() {
 	w.Secret("nova-outer", map[string]string{"transport_url": "rabbit://outer:" + world.Mark + "-outer@bus.example.com:5671/"})
 }
 
-// children lists what a Nova controls, one that is gone included, as kind/name with the
+// children lists what is a Nova's, one that is gone included, as kind/name with the
 // UID.
 func (w *novaWorld) children() map[string]string {
 	w.T.Helper()
 	out := map[string]string{}
 	w.EachChild(func(u *unstructured.Unstructured) {
-		if ref := metav1.GetControllerOf(u); ref != nil && ref.Kind == v1alpha1.KindNova {
+		if u.GetLabels()[engine.LabelOwnerKind] == v1alpha1.KindNova {
 			out[u.GetKind()+"/"+u.GetName()] = string(u.GetUID())
 		}
 	})
@@ -59,6 +60,14 @@ func (w *novaWorld) awaitChild(name string, there bool) {
 		_, found := w.children()[name]
 		return found == there, nil
 	})
+}
+
+// Minimal is the smallest Nova that takes its databases with it: the tests share a
+// namespace, and begin with an empty one.
+func (w *novaWorld) Minimal() *v1alpha1.Nova {
+	n := w.Subject.Minimal()
+	n.Spec.DatabaseDeletionPolicy = v1alpha1.DatabaseDelete
+	return n
 }
 
 // remove deletes the Nova and waits until it is gone.
