@@ -36,6 +36,7 @@ func TestCommands_Output(t *testing.T) {
 		"validate warns without failing":                   {args: "validate -f warnings.yaml"},
 		"validate names every finding":                     {args: "validate -f broken.yaml", code: 2},
 		"validate finds a resource twice":                  {args: "validate -f nova.yaml,dir/10-nova.yaml", code: 2},
+		"validate finds two Novas on one schema":           {args: "validate -f nova.yaml,second.yaml", code: 2},
 		"validate builds a kustomization":                  {args: "validate -k kustomize/prod"},
 		"validate needs a source":                          {args: "validate", code: 1},
 		"validate takes one kind of source":                {args: "validate -f nova.yaml -k kustomize/prod", code: 1},

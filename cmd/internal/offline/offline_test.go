@@ -66,11 +66,41 @@ func TestPair_New(t *testing.T) {
 	if r.Action != preview.ActionCreate || r.Summary.Create != len(r.Objects) || r.Summary.Started == 0 || r.Summary.Unchanged != 0 || r.Configuration != nil {
 		t.Errorf("%s: %+v", r.Action, r.Summary)
 	}
-	if got := told(r); got["create Deployment"] != 5 || got["create Job"] != 1 || got["create ConfigMap"] != 1 {
+	if got := told(r); got["create Deployment"] != 5 || got["create Job"] != 2 || got["create ConfigMap"] != 1 {
 		t.Errorf("objects %v", got)
 	}
 	if len(r.NotReady) != 0 {
 		t.Errorf("it is not ready in a world that works: %v", r.NotReady)
+	}
+}
+
+// To the API server a new name is a new Nova, on the schemas of the one that goes.
+func TestPreviews_ARenameIsAnError(t *testing.T) {
+	named := func(name string, policy v1alpha1.DatabaseDeletionPolicy) v1alpha1.Resource {
+		n := nova(t, nil)
+		n.Name, n.Spec.DatabaseDeletionPolicy = name, policy
+		return n
+	}
+	apart := func(name string) v1alpha1.Resource {
+		n := named(name, "").(*v1alpha1.Nova)
+		n.Spec.APIDatabase.Database, n.Spec.Database.Database = "other_api", "other"
+		return n
+	}
+	for name, tc := range map[string]struct {
+		before, after v1alpha1.Resource
+		want          string
+	}{
+		"its Databases stay": {named("old", ""), named("new", ""), "that of Nova old, which goes in this change: its Databases stay and keep it, and this Nova stalls with SchemaInUse"},
+		"it is dropped":      {named("old", v1alpha1.DatabaseDelete), named("new", ""), "that of Nova old, which goes in this change: it is dropped with that Nova"},
+		"another schema":     {named("old", ""), apart("new"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pairs := []Pair{{Kind: *kind.Named(v1alpha1.KindNova), Before: tc.before}, {Kind: *kind.Named(v1alpha1.KindNova), After: tc.after}}
+			errs := Previews(pairs, render.Settings{OperatorNamespace: "nova-operator"}, diff.Mask{1})[1].Errors
+			if (len(errs) == 3) != (tc.want != "") || tc.want != "" && !strings.Contains(errs[0], tc.want) {
+				t.Errorf("%q", errs)
+			}
+		})
 	}
 }
 
@@ -181,7 +211,7 @@ func TestPreviews_KeepTheirOrder(t *testing.T) {
 		pairs = append(pairs, Pair{Kind: *kind.Named(v1alpha1.KindNova), After: nova(t, func(n *v1alpha1.Nova) { n.Name = name })})
 	}
 	var got []string
-	for _, r := range Previews(pairs, render.Settings{}, diff.Mask{}) {
+	for _, r := range Previews(pairs, render.Settings{OperatorNamespace: "nova-operator"}, diff.Mask{1}) {
 		got = append(got, r.Name)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
