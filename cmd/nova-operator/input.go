@@ -134,10 +134,12 @@ func (in *input) sharedSchemas() {
 				continue
 			}
 			for _, s := range nova.SharedSchemas(first) {
-				in.find(r.Document, check.Finding{
+				f := check.Finding{
 					Rule: check.RuleSchemaInUse, Path: s.Path, Message: fmt.Sprintf("%s belongs to Nova %s", s, first.Name),
 					Suggestion: "each Nova needs schemas of its own",
-				})
+				}
+				in.resources[i].Findings = append(in.resources[i].Findings, f)
+				in.find(r.Document, f)
 			}
 		}
 	}
