@@ -29,7 +29,7 @@ var minimalInventory = []string{
 	"ConfigMap/nova-config-", "CronJob/nova-db-archive",
 	"Database/nova", "Database/nova-api", "Database/nova-nova-cell0",
 	"Deployment/nova", "Deployment/nova-conductor", "Deployment/nova-metadata", "Deployment/nova-novncproxy", "Deployment/nova-scheduler",
-	"Grant/nova", "Grant/nova-api", "Grant/nova-nova-cell0", "Job/nova-db-sync", "PodDisruptionBudget/nova",
+	"Grant/nova", "Grant/nova-api", "Grant/nova-nova-cell0", "Job/nova-db-inspect", "Job/nova-db-sync", "PodDisruptionBudget/nova",
 	"Secret/nova-api-db-connection", "Secret/nova-compute-config", "Secret/nova-db-connection", "Secret/nova-metadata-secret-env",
 	"Secret/nova-service-user-env", "Secret/nova-transport-url",
 	"Service/nova", "Service/nova-metadata", "Service/nova-novncproxy", "User/nova", "User/nova-api",

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -123,15 +124,22 @@ func MountedConfigMap(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// KeepsConfig reports whether what a workload mounts is still needed: a ReplicaSet that
-// neither wants nor has pods is history.
+// KeepsConfig reports whether what a workload mounts is still needed. A ReplicaSet that
+// neither wants nor has pods is history, and so is what has ended: it mounts nothing again.
 func KeepsConfig(u *unstructured.Unstructured) bool {
-	if u.GroupVersionKind() != render.KindReplicaSet {
-		return true
+	switch u.GroupVersionKind() {
+	case render.KindReplicaSet:
+		wants, found, _ := unstructured.NestedInt64(u.Object, "spec", "replicas")
+		has, _, _ := unstructured.NestedInt64(u.Object, "status", "replicas")
+		return !found || wants > 0 || has > 0
+	case render.KindPod:
+		phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+		return phase != string(corev1.PodSucceeded) && phase != string(corev1.PodFailed)
+	case render.KindJob:
+		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+		return !conditionTrue(conditions, "Complete") && !conditionTrue(conditions, "Failed")
 	}
-	wants, found, _ := unstructured.NestedInt64(u.Object, "spec", "replicas")
-	has, _, _ := unstructured.NestedInt64(u.Object, "status", "replicas")
-	return !found || wants > 0 || has > 0
+	return true
 }
 
 // Route is the state of a live HTTPRoute.

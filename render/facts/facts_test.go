@@ -266,6 +266,47 @@ func TestUnstarted(t *testing.T) {
 	}
 }
 
+func TestKeepsConfig(t *testing.T) {
+	object := func(kind schema.GroupVersionKind, path string, value any) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{Object: map[string]any{}}
+		u.SetGroupVersionKind(kind)
+		if path != "" {
+			if err := unstructured.SetNestedField(u.Object, value, strings.Split(path, ".")...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return u
+	}
+	ended := func(kind string) []any { return []any{map[string]any{"type": kind, "status": "True"}} }
+	old := object(render.KindReplicaSet, "spec.replicas", int64(0))
+	lingers := object(render.KindReplicaSet, "spec.replicas", int64(0))
+	if err := unstructured.SetNestedField(lingers.Object, int64(1), "status", "replicas"); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		u    *unstructured.Unstructured
+		want bool
+	}{
+		"a ReplicaSet that wants pods":        {object(render.KindReplicaSet, "spec.replicas", int64(1)), true},
+		"a ReplicaSet that says nothing":      {object(render.KindReplicaSet, "", nil), true},
+		"a ReplicaSet whose pods are going":   {lingers, true},
+		"a ReplicaSet that is history":        {old, false},
+		"a pod that is still to be scheduled": {object(render.KindPod, "status.phase", "Pending"), true},
+		"a pod that runs":                     {object(render.KindPod, "status.phase", "Running"), true},
+		"a pod nobody hears of":               {object(render.KindPod, "status.phase", "Unknown"), true},
+		"a pod that is done":                  {object(render.KindPod, "status.phase", "Succeeded"), false},
+		"a pod that failed":                   {object(render.KindPod, "status.phase", "Failed"), false},
+		"a Job that runs":                     {object(render.KindJob, "status.conditions", ended("FailureTarget")), true},
+		"a Job that is done":                  {object(render.KindJob, "status.conditions", ended("Complete")), false},
+		"a Job that failed":                   {object(render.KindJob, "status.conditions", ended("Failed")), false},
+		"anything else":                       {object(render.KindDeployment, "", nil), true},
+	} {
+		if got := KeepsConfig(tc.u); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // The annotation says of a Job which incarnations it was made for, and nothing else.
 func TestDatabasesAnnotation(t *testing.T) {
 	for text, want := range map[string]map[string]string{

@@ -126,7 +126,10 @@ func (p *pass) mountedConfigMaps() map[string]bool {
 		mounted[d.ConfigMap] = true
 	}
 	for _, j := range p.seen.Jobs {
-		mounted[j.ConfigMap] = true
+		// The one that looked at the schemas stays for good, and runs once.
+		if j.Name != p.nova.Name+suffixDBInspect || !j.Ended() {
+			mounted[j.ConfigMap] = true
+		}
 	}
 	for _, j := range p.seen.ArchiveJobs {
 		mounted[j.ConfigMap] = true
