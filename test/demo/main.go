@@ -32,10 +32,12 @@ const managerLog = "bin/demo-manager.log"
 const readyLimit = 3 * time.Minute
 
 func main() {
-	once := flag.Bool("once", os.Getenv("ONCE") != "", "exit when the Nova is Ready")
-	fixture := flag.String("f", "fixtures/nova/minimal/nova.yaml", "the Nova to apply")
-	kubeconfig := flag.String("kubeconfig", filepath.Join("bin", "demo.kubeconfig"), "where to write the admin's kubeconfig")
-	flag.Parse()
+	// A set of its own: a library of the operator has a flag kubeconfig in the common one.
+	flags := flag.NewFlagSet("demo", flag.ExitOnError)
+	once := flags.Bool("once", os.Getenv("ONCE") != "", "exit when the Nova is Ready")
+	fixture := flags.String("f", "fixtures/nova/minimal/nova.yaml", "the Nova to apply")
+	kubeconfig := flags.String("kubeconfig", filepath.Join("bin", "demo.kubeconfig"), "where to write the admin's kubeconfig")
+	_ = flags.Parse(os.Args[1:]) // exits by itself
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *fixture, *kubeconfig, *once); err != nil && !errors.Is(err, context.Canceled) {
