@@ -41,9 +41,10 @@ test: test-cluster ## Run every test, on a real control plane where it takes one
 test-cluster: ## Build the control plane of the tests: minutes the first time, then nothing.
 	go run -C test/devcluster ./cmd/devcluster build
 
+# Without what only the other targets need: vet runs in test, symbols are for debuggers.
 # A package takes a control plane when its tests reach test/cluster, on whatever way.
 test-fast: ## Run every test that takes no control plane, in a minute; ARGS=-count=1 runs all anew.
-	go test $(ARGS) $$(go list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | \
+	go test -vet=off -ldflags="-s -w" $(ARGS) $$(go list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | \
 		awk '$$1 ~ /\.test$$/ && !/\/test\/cluster( |$$)/ {sub(/\.test$$/, "", $$1); print $$1}')
 
 test-tools: ## Install what some tests need: oslo.config, SQLAlchemy, shellcheck, git.
