@@ -72,7 +72,7 @@ func TestData_OutlivesItsNova(t *testing.T) {
 	}
 }
 
-// A release that is two behind is refused before anything is written.
+// An older release than that of the Databases is refused before anything is written.
 func TestData_GoesOnByTheRulesOfAnUpgrade(t *testing.T) {
 	t.Parallel()
 	w := ready(t)

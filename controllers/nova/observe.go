@@ -22,6 +22,7 @@ import (
 	"github.com/c5c3/nova-operator/render"
 	"github.com/c5c3/nova-operator/render/facts"
 	rendernova "github.com/c5c3/nova-operator/render/nova"
+	"github.com/c5c3/nova-operator/render/pipeline"
 )
 
 // observe returns the state of the world for one Nova. A read that fails is an error: an
@@ -209,12 +210,13 @@ func (o *observer) claims(ctx context.Context) error {
 		if err != nil && !meta.IsNoMatchError(err) {
 			return err
 		}
-		owner := pass.OwnerOf(rendernova.About(), n)
+		about, names := rendernova.About(), rendernova.DatabaseNames(n)
+		owner := pass.OwnerOf(about, n)
 		for _, u := range items {
 			switch _, own := o.in.Observed.Databases[u.GetName()]; {
 			case own || owner.Owns(u):
 				made[u.GetName()] = u.GetCreationTimestamp()
-			case !slices.Contains(rendernova.DatabaseNames(n), u.GetName()) && !ofNova(u, novas.Items):
+			case !slices.Contains(names, u.GetName()) && !ofNova(about, u, novas.Items):
 				databases = append(databases, claimOf(u))
 			}
 		}
@@ -224,8 +226,13 @@ func (o *observer) claims(ctx context.Context) error {
 }
 
 // ofNova reports whether a Database belongs to one of the Novas, which then claims it.
-func ofNova(u *unstructured.Unstructured, novas []v1alpha1.Nova) bool {
-	return slices.ContainsFunc(novas, func(n v1alpha1.Nova) bool { return pass.OwnerOf(rendernova.About(), &n).Owns(u) })
+func ofNova(about pipeline.Kind, u *unstructured.Unstructured, novas []v1alpha1.Nova) bool {
+	for i := range novas {
+		if pass.OwnerOf(about, &novas[i]).Owns(u) {
+			return true
+		}
+	}
+	return false
 }
 
 func claimOf(u *unstructured.Unstructured) rendernova.DatabaseClaim {

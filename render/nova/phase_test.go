@@ -240,6 +240,19 @@ func (s *simulation) to(release, tag string) {
 	s.nova.Generation++
 }
 
+// reach runs a helpful world up to a phase.
+func (s *simulation) reach(t fataler, phase v1alpha1.UpgradePhase) {
+	for range 40 {
+		if s.nova.Status.UpgradePhase == phase {
+			return
+		}
+		s.pass(t)
+		s.jobs(func(*facts.Job) {}, true)
+		s.roll(true)
+	}
+	t.Fatalf("phase %q was not reached", phase)
+}
+
 // settle runs a helpful world until nothing moves.
 func (s *simulation) settle(t fataler) {
 	quiet := 0
@@ -359,17 +372,7 @@ func TestUpgrade_AbortsFromEveryPhase(t *testing.T) {
 		t.Run(string(phase), func(t *testing.T) {
 			s := newSimulation(t)
 			s.to("2026.2", "2026.2")
-			for range 40 {
-				if s.nova.Status.UpgradePhase == phase {
-					break
-				}
-				s.pass(t)
-				s.jobs(func(*facts.Job) {}, true)
-				s.roll(true)
-			}
-			if s.nova.Status.UpgradePhase != phase {
-				t.Fatalf("phase %q was not reached", phase)
-			}
+			s.reach(t, phase)
 			s.to("2026.1", "2026.1")
 			s.settle(t)
 			if s.nova.Status.UpgradePhase != "" || s.nova.Status.TargetRelease != "" || s.nova.Status.InstalledRelease != "2026.1" {
@@ -436,14 +439,7 @@ func TestUpgrade_AnEmptySchemaIsNeverUpgraded(t *testing.T) {
 		t.Run(string(phase), func(t *testing.T) {
 			s := newSimulation(t)
 			s.to("2026.2", "2026.2")
-			for range 40 {
-				if s.nova.Status.UpgradePhase == phase {
-					break
-				}
-				s.pass(t)
-				s.jobs(func(*facts.Job) {}, true)
-				s.roll(true)
-			}
+			s.reach(t, phase)
 			s.incarnation = "2"
 			s.provision()
 			synced := s.seen.Jobs["nova-db-sync"].UID
